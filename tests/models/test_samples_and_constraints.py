@@ -210,7 +210,7 @@ def test_a_reply_in_json_is_read_and_its_options_told_apart():
             reply, [('{"answer": "', {'{"answer": "': -0.1}), ("B", {"B": -0.1, "A": -3.0}), ('"}', {'"}': -0.1})]
         )
         model = chat(server, constrain="json")
-        model._way = next(way for way in _ways() if way.kind == "json")
+        model._server_constraint = next(way for way in _ways() if way.kind == "json")
         ((_, answer),) = model.answer([Ask("Question?", ("A", "B"))])
     assert (answer.choice, answer.logprobs) == (1, (-3.0, -0.1))
 

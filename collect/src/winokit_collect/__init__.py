@@ -1,8 +1,8 @@
-"""Collecting twins and judgements from people: a study is a folder with a config and a database.
+"""Collect twins and judgements from people: a study is a folder with a config and a database.
 
-`study.Study` opens one. Each module beside it does one thing with it, and the pages in `web/` only call them. This is a
-separate distribution, which builds on `winokit.extend`. Nothing here is imported before it is used, since registering a
-platform needs no database.
+`study.Study` opens one. Each module beside it does one thing with it, and the pages in `web/` only call these
+modules. This is a separate distribution, which builds on `winokit.extend`. Modules are imported only when they are
+used, since registering a platform needs no database.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A study to click through at once: the bundled twins, as if example workers had written and judged them.
+"""An example study: the bundled twins, as if example workers had written and judged them.
 
-`python -m winokit_collect.demo` fills a folder, prints an address, a login and an invite link, and serves the pages.
-The workers are made up and say so: they hand in twins of `open` and vote by its answers, with slips of their own.
+`python -m winokit_collect.demo` fills a folder, prints an address, a login and an invite link, and serves the
+pages. The workers are simulated, and the pages say so: they hand in twins of `open` and vote by its answers, with
+some mistakes.
 """
 
 import json
@@ -53,9 +54,9 @@ CONFIG = {
 
 
 class DemoCast:
-    """The example workers at work, at moments in the past.
+    """Simulated workers of the example study, who act at moments in the past.
 
-    The same seed plays the same study.
+    The same seed gives the same study. Making one replaces the study's clock and signer.
     """
 
     def __init__(self, study: Study, pairs: list[Pair], seed: int = 0) -> None:
@@ -73,11 +74,11 @@ class DemoCast:
         self.known |= {clause(problem) or "": problem for problem in self.known.values()}
 
     def wait(self, seconds: float) -> None:
-        """Move the simulated clock on by some seconds."""
+        """Move the simulated clock forward."""
         self.moment += timedelta(seconds=seconds)
 
     def newcomer(self) -> Worker:
-        """A new worker who has passed every step before work."""
+        """Add a worker who has passed consent, screening and the quiz."""
         self.joined += 1
         worker = workers.join(self.study, "links", code=f"w-example-{self.joined}")
         self.wait(60)
@@ -89,12 +90,15 @@ class DemoCast:
         return worker
 
     def may_work(self, worker: Worker) -> bool:
-        """Whether somebody has not been blocked yet."""
+        """Whether a worker may still work, and was not blocked."""
         row = workers.get(self.study, worker.code)
         return workers.step_of(self.study, row) == workers.WORK
 
     def write(self, worker: Worker) -> None:
-        """Hand in a pair on the next topic, or give the topic back."""
+        """Let a worker hand in a pair on the next topic.
+
+        They give the topic back if no pair is left for it, or if the rules refuse the pair.
+        """
         try:
             task = tasks.lease(self.study, worker.id, WRITE)
         except NotNow:
@@ -109,9 +113,9 @@ class DemoCast:
             tasks.give_back(self.study, worker.id, task.token)
 
     def judge(self, worker: Worker, kind: str, slips: float) -> bool:
-        """Vote on the next problem.
+        """Let a worker vote on the next problem.
 
-        Returns whether there was one.
+        Returns whether there was one. `slips` is the probability that they answer wrongly.
         """
         try:
             task = tasks.lease(self.study, worker.id, kind)
@@ -126,7 +130,7 @@ class DemoCast:
         return True
 
     def _make_ballot(self, task: VoteTask, slips: float) -> dict[str, str]:
-        """Make a vote of somebody who knows the answers, and slips now and then."""
+        """Fill in the form of a vote: right, except with probability `slips`."""
         text = (task.clause or "") if task.before is None else f"{task.before}_{task.after}"
         problem = self.known.get(text)
         is_slip = self.random.random() < slips
@@ -143,7 +147,7 @@ class DemoCast:
 
 @owner_only()
 def fill(folder: Path, days: int = 6) -> None:
-    """Make a study in a folder and let the example workers work in it, up to now."""
+    """Make an example study with `days` days of simulated work."""
     start = utc_now() - timedelta(days=days)
     pairs: list[Pair] = [(first, second) for first, second in load("open").groups.values()]
     write_whole(folder / "consent.md", CONSENT.encode())
@@ -156,7 +160,10 @@ def fill(folder: Path, days: int = 6) -> None:
 
 
 def _play_days(cast: DemoCast, days: int) -> None:
-    """Play days of work: some write, others judge, and one is careless."""
+    """Let the workers work for some days.
+
+    Three write, six judge, and one is careless.
+    """
     start = cast.moment
     writers = [cast.newcomer() for _ in range(WRITERS)]
     judges = [(cast.newcomer(), SLIPS) for _ in range(JUDGES)]
@@ -175,13 +182,14 @@ def _play_days(cast: DemoCast, days: int) -> None:
 
 
 def _get_topic_and_domain(pair: Pair) -> tuple[str, str]:
+    """Topic and domain of a pair of twins."""
     problem = pair[0]
     topic = str(problem.labels["topic"]).capitalize()
     return topic, str(problem.domain)
 
 
 def _fill_form(first: Problem, second: Problem) -> dict[str, str]:
-    """Fill the writing form in with a pair."""
+    """Fill in the form for twins with a pair of problems."""
     one, other = first.candidates
     first_answer = first.candidates.index(first.right or "")
     second_answer = first.candidates.index(second.right or "")
@@ -197,7 +205,7 @@ def _fill_form(first: Problem, second: Problem) -> dict[str, str]:
 
 
 def _collect_topics(pairs: list[Pair]) -> Iterator[dict[str, object]]:
-    """Collect the topics of the twins, with words from them."""
+    """Yield the topics of the pairs, with their domains and words."""
     words: dict[tuple[str, str], list[str]] = defaultdict(list)
     for pair in pairs:
         problem = pair[0]

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import wait
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from winokit_collect.study.study import Study
 
 NEW_OBJECTS = 5_000
-"""Number of new objects after which the garbage collector runs: several pages' worth, not a part of one."""
+"""Number of new objects after which the garbage collector runs: as many as several pages make."""
 WAITING = 2048
-"""Connections that may wait to be accepted, as in uvicorn."""
+"""Number of connections that may wait to be accepted, as in uvicorn."""
 PROCESSES = 2
-"""Processes of a server on PostgreSQL: each uses a core, and some 30 of the 100 connections that are usual there."""
+"""Number of server processes on PostgreSQL. Each uses a core and some 30 of the usual 100 connections."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
@@ -41,24 +41,30 @@ Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyon
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """The result of a verb: as plain data, and in lines and tables to read."""
+    """Result of a command.
+
+    `record` is plain data for scripts, `lines` are for people to read.
+    """
 
     record: Any
     lines: Lines
 
 
 def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to_read: bool = False) -> closing[Study]:
-    """The study of a folder, to be closed at the end of a `with`.
+    """Open a study, to be closed at the end of a `with` block.
 
-    As a `pilot`, or only `to_read` it.
+    With `pilot`, workers who join are marked. With `to_read`, the database may be one that cannot be written.
     """
     from winokit_collect.study.study import Study
 
     return closing(Study.open(folder, db, pilot=pilot, to_read=to_read))
 
 
-def links_begin(study: Study, url: str | None) -> str:
-    """The address that the links of a study begin with."""
+def links_address(study: Study, url: str | None) -> str:
+    """Public address of a study, with which its links begin.
+
+    `url`, else the one in study.toml, else this machine's. It has no slash at the end.
+    """
     return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
 
 
@@ -92,45 +98,35 @@ def init(
     """Make a study: a folder with a config and texts to edit. The database is made when it is first opened."""
     from winokit_collect.study import content, new_tasks, study
     from winokit_collect.study.config import parse_config
-    from winokit_collect.study.schema import JUDGEMENTS
 
     folder = Path(folder)
     study.refuse_existing(folder)
-    if variant and not evaluate:
-        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
-    if evaluate and (kind or adversary or judge):
-        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
-    can_judge = bool(kind) and set(kind) <= set(JUDGEMENTS)
-    if judge and (adversary or not can_judge):
-        judgements = " or ".join(JUDGEMENTS)
-        raise BadInput(f"--judge requires --kind {judgements} (repeatable), and does not take --adversary")
-    if limit and not (evaluate or judge):
-        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
+    _check_data_options(evaluate, judge, kind, variant, limit, adversary)
     # Only in new studies: an update must not take out votes that counted yesterday.
-    wishes: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
+    settings: dict[str, Any] = {"quality": {"discard_blocked": True, "second_opinions": True}}
     if title:
-        wishes["title"] = title
+        settings["title"] = title
     if evaluate:
-        wishes["title"] = title or f"People solve {Path(evaluate).stem}"
-        wishes["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
-        wishes["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
+        settings["title"] = title or f"People solve {Path(evaluate).stem}"
+        settings["tasks"] = {"votes": votes, "kinds": ["evaluate"], "twins": 0}
+        settings["evaluate"] = {"data": new_tasks.DATA, "variants": list(variant) or ["original"], "limit": limit}
     elif judge:
-        wishes["title"] = title or f"People judge {Path(judge).stem}"
-        wishes["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
-        wishes["judge"] = {"data": new_tasks.DATA}
+        settings["title"] = title or f"People judge {Path(judge).stem}"
+        settings["tasks"] = {"votes": votes, "kinds": list(kind), "twins": 0}
+        settings["judge"] = {"data": new_tasks.DATA}
     else:
-        wishes["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
-        wishes["adversary"] = {"model": adversary}
+        settings["tasks"] = {"votes": votes, "kinds": list(kind) or ["write", "validate"], "twins": twins}
+        settings["adversary"] = {"model": adversary}
     data = evaluate or judge
     dataset = _load_in_language(data, language) if data else None
-    wishes["language"] = language or "en"
+    settings["language"] = language or "en"
     if dataset and not language and len(dataset.languages) == 1:
-        wishes["language"] = dataset.languages[0]
-    config = parse_config(wishes, "winokit collect init")
+        settings["language"] = dataset.languages[0]
+    config = parse_config(settings, "winokit collect init")
     if dataset is not None:
         if judge:
-            dataset = new_tasks.drawn_by_groups(dataset, limit, config.seed)
-            notes = new_tasks.can_be_judged(dataset, kind)
+            dataset = new_tasks.draw_groups(dataset, limit, config.seed)
+            notes = new_tasks.check_judgeable(dataset, kind)
         else:
             _, notes = new_tasks.evaluation_problems(dataset[: limit or None], config.evaluate.variants)
         # A copy, so that the study does not change when the file elsewhere does.
@@ -150,8 +146,34 @@ def init(
     return StudyAnswer({**record, "kinds": kinds, "votes": config.tasks.votes}, lines)
 
 
+def _check_data_options(
+    evaluate: str | None,
+    judge: str | None,
+    kinds: Sequence[str],
+    variants: Sequence[str],
+    limit: int,
+    adversary: str,
+) -> None:
+    """Raise BadInput for options of `init` that do not go together."""
+    from winokit_collect.study.schema import JUDGEMENTS
+
+    if variants and not evaluate:
+        raise BadInput("--variant rewrites a dataset: name the dataset with --evaluate DATA")
+    if evaluate and (kinds or adversary or judge):
+        raise BadInput("--evaluate cannot be combined with --kind, --judge or --adversary")
+    can_judge = bool(kinds) and set(kinds) <= set(JUDGEMENTS)
+    if judge and (adversary or not can_judge):
+        judgements = " or ".join(JUDGEMENTS)
+        raise BadInput(f"--judge requires --kind {judgements} (repeatable), and does not take --adversary")
+    if limit and not (evaluate or judge):
+        raise BadInput("--limit requires data: name it with --evaluate DATA or --judge DATA")
+
+
 def _load_in_language(data: str, language: str | None) -> winokit.Dataset:
-    """Load a dataset in a language. Raises BadInput if it has several and none is chosen."""
+    """Load a dataset in a language.
+
+    Raises BadInput if it has several and none is chosen.
+    """
     from winokit.extend import with_language
 
     dataset = winokit.load(data)
@@ -183,7 +205,7 @@ def serve(
         if study.store.is_sqlite and (processes or 1) > 1:
             raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
         public_url = url or study.config.server.url
-        base = links_begin(study, public_url or f"http://{host}:{place.getsockname()[1]}")
+        base = links_address(study, public_url or f"http://{host}:{place.getsockname()[1]}")
         study.adversary.prepare(study)
         announce(study, base, say)
         if study.store.is_sqlite or processes == 1:
@@ -198,11 +220,10 @@ def serve(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
+    """Open a listening socket at an address.
 
-    Port 0 takes any free port. An address in use is an error in one line.
-
-    Whoever connects before the pages are served waits for them.
+    Port 0 chooses a free port. Connections made before the pages are served wait. Raises BadInput if the address is in
+    use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # TCP by name: asyncio sends small answers at once (TCP_NODELAY) only if it knows that this is TCP.
@@ -219,7 +240,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
-    """Print the address of the pages, and what whoever serves them should know."""
+    """Say the address, warnings, and the link for the first account.
+
+    `say` is called with each line.
+    """
     from winokit_collect.platforms.base import platform_of, warn_of_reward
     from winokit_collect.study.requesters import setup_path
 
@@ -238,9 +262,9 @@ def announce(study: Study, base: str, say: Callable[[str], None]) -> None:
 
 
 def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool) -> None:
-    """Serve the pages at a socket, in this process, until Ctrl-C.
+    """Serve a study's pages at a socket in this process, until Ctrl-C.
 
-    `base` is the address people see.
+    `base` is the public address. With `behind_proxy`, addresses of clients are read from a proxy's headers.
     """
     import uvicorn
 
@@ -259,10 +283,10 @@ def run_app(study: Study, place: socket.socket, base: str, *, behind_proxy: bool
 
 @contextmanager
 def _stop_on_term() -> Iterator[None]:
-    """Let SIGTERM end the block as an exception would.
+    """Let SIGTERM end the block by an exception, so that databases are closed.
 
-    So whoever opened a database closes it. uvicorn stops by itself, and then raises the signal again. Without a handler
-    that would end the process at once.
+    Only in the main thread. uvicorn handles the signal first and then raises it again, which would end the process at
+    once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -277,7 +301,7 @@ def _stop_on_term() -> Iterator[None]:
 def _start_servers(processes: int, *how: Any) -> None:
     """Serve in several processes until Ctrl-C.
 
-    If one ends by itself all do, so that whoever started them can start them again.
+    `how` has the arguments of `_run_server`. If one process ends, the others are stopped and WinokitError is raised.
     """
     spawn = multiprocessing.get_context("spawn")
     children = [spawn.Process(target=_run_server, args=how) for _ in range(processes)]
@@ -297,9 +321,9 @@ def _start_servers(processes: int, *how: Any) -> None:
 
 
 def _run_server(place: socket.socket, base: str, behind_proxy: bool, folder: Path, db: str | None, pilot: bool) -> None:
-    """Serve in one of several processes, all at one socket.
+    """Serve the pages in a child process, at a socket that all processes share.
 
-    It ends with the process that started it, in whatever way that ends.
+    It ends when its parent process ends.
     """
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:
@@ -311,6 +335,7 @@ def _run_server(place: socket.socket, base: str, behind_proxy: bool, folder: Pat
 
 
 def _stop_with_parent() -> None:
+    """Wait until the parent process has ended, then end this one."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -318,9 +343,9 @@ def _stop_with_parent() -> None:
 
 
 def _freeze_loaded_objects() -> None:
-    """Keep the garbage collector from objects that are loaded by now and stay.
+    """Exclude all objects loaded by now from garbage collection.
 
-    A pass over them stops everybody for 0.1 s.
+    A pass over them would stop all pages for 0.1 s.
     """
     gc.collect()
     gc.freeze()
@@ -348,7 +373,7 @@ def invite(
     with opened(folder, db, pilot=pilot) as study:
         from winokit_collect.study import invites
 
-        base = links_begin(study, url)
+        base = links_address(study, url)
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
     record: list[dict[str, Any]] = []
     for invite, path in links:
@@ -377,7 +402,7 @@ def publish(
         from winokit_collect.study.schema import LogEntry
 
         platform = platform_of(study)
-        base = links_begin(study, url)
+        base = links_address(study, url)
         with study.store.read() as session:
             published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
             earlier = session.scalars(published).all()
@@ -636,27 +661,35 @@ def account(
     with opened(folder, db) as study:
         from winokit_collect.study import requesters
 
-        who = name or ""
+        requester_name = name or ""
         link = ""
         if add:
-            requesters.add(study, who, None, "terminal", role=role or "viewer")
+            requesters.add(study, requester_name, None, "terminal", role=role or "viewer")
         elif role:
-            requesters.change_role(study, who, role, "terminal")
+            requesters.change_role(study, requester_name, role, "terminal")
         elif remove:
-            requesters.remove(study, who, "terminal")
+            requesters.remove(study, requester_name, "terminal")
         if add or reset:
-            link = links_begin(study, url) + requesters.password_path(study, who, "terminal")
-        people = []
-        for requester in requesters.everybody(study):
-            people.append({"name": requester.name, "role": requester.role, "since": str(requester.created_at)})
-    accounts = [person for person in people if name in (None, person["name"])]
+            link = links_address(study, url) + requesters.password_path(study, requester_name, "terminal")
+        all_accounts = _list_accounts(study)
+    accounts = [account for account in all_accounts if name in (None, account["name"])]
     if not accounts and name and not remove:
-        names = ", ".join(person["name"] for person in people) or "none"
+        names = ", ".join(account["name"] for account in all_accounts) or "none"
         raise BadInput(f"no account {name}; known: {names}")
-    lines = [f"{person['name']}: {person['role']}, since {person['since'][:10]}" for person in accounts]
+    lines = [f"{account['name']}: {account['role']}, since {account['since'][:10]}" for account in accounts]
     if link:
         lines.append(f"choose a password (works once, for one day): {link}")
     return StudyAnswer({"accounts": accounts, "link": link or None}, lines or ["no accounts"])
+
+
+def _list_accounts(study: Study) -> list[dict[str, str]]:
+    """Name, role and date of every requester's account."""
+    from winokit_collect.study import requesters
+
+    accounts = []
+    for requester in requesters.everybody(study):
+        accounts.append({"name": requester.name, "role": requester.role, "since": str(requester.created_at)})
+    return accounts
 
 
 @verb

@@ -12,7 +12,7 @@ from winokit.extend import BadInput, telling
 from winokit_collect import commands as cli
 from winokit_collect import verbs
 from winokit_collect.study import new_tasks, progress, submissions, tasks
-from winokit_collect.study.new_tasks import drawn_by_groups
+from winokit_collect.study.new_tasks import draw_groups
 from winokit_collect.study.refusals import NotNow
 from winokit_collect.study.schema import Lease, ProblemRow, Task
 from winokit_collect.study.study import Study
@@ -54,7 +54,7 @@ def judge_as(study, crew, says, people=4):
 
 
 def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
-    data = drawn_by_groups(load("open"), 20, 0)
+    data = draw_groups(load("open"), 20, 0)
     plain = data.with_problems([problem.replace(labels={}) for problem in data])
     write(plain, tmp_path / "data.jsonl")
     verbs.init(tmp_path / "study", judge=str(tmp_path / "data.jsonl"), kind=BOTH)
@@ -154,12 +154,12 @@ def _rows(study):
 
 
 def test_a_limit_draws_whole_groups(tmp_path):
-    drawn = drawn_by_groups(load("open"), 31, 0)
+    drawn = draw_groups(load("open"), 31, 0)
     assert len(drawn) == 30
     assert {len(members) for members in drawn.groups.values()} == {2}
-    assert drawn_by_groups(load("open"), 31, 1).problems != drawn.problems
+    assert draw_groups(load("open"), 31, 1).problems != drawn.problems
     with pytest.raises(BadInput, match="the smallest has 2"):
-        drawn_by_groups(load("open"), 1, 0)
+        draw_groups(load("open"), 1, 0)
 
 
 def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):

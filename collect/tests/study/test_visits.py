@@ -259,7 +259,7 @@ def test_a_link_tells_who_came_by_it_and_one_browser_with_several_codes_is_found
     ann, ben, eve = (invites.claim(study, token, browser=name) for name in ("b-1", "b-1", "b-2"))
     assert len({visit.invite_id for visit in visits(study)} - {None}) == 1
     assert workers.sharing_browsers(study) == {ann.code: [ben.code], ben.code: [ann.code]}
-    (came,) = workers.came_by(study).values()
+    (came,) = workers.codes_by_invite(study).values()
     assert set(came) == {ann.code, ben.code, eve.code}
     assert [visit.invite.label for visit in workers.visits_of(study, ann.code)] == ["phone list"]
     assert "b-1" not in {visit.browser for visit in visits(study)}

@@ -1,1 +1,1 @@
-"""Text in, numbers out; models know nothing of Winograd schemas."""
+"""Models take text and return numbers. They know nothing of Winograd schemas."""

@@ -1,9 +1,9 @@
-r"""Place a server's tokens in the text that it was sent.
+r"""Find the places of a server's tokens in the text that it was sent.
 
-Servers write tokens in many ways: as they read (" cup"), as their tokenizer spells them ("Ġcup", "▁cup"), without the
-space before them, with parts of a character as "\ufffd", "<0xE2>" or "bytes:\xe2", with BOS before them and what was
-generated after them. Offsets that they give count these spellings. So tokens are laid along the text, and whoever has
-tokens of another text is found out.
+Servers write tokens in many ways: as text (" cup"), as their tokenizer spells them ("Ġcup", "▁cup"), without the
+space before them, or with parts of a character as "\ufffd", "<0xE2>" or "bytes:\xe2". BOS may come before the text,
+and generated tokens after it. The offsets that servers give count these spellings, so they are of no use. Instead
+the tokens are placed one after the other along the text. Tokens that belong to another text do not fit.
 """
 
 import re
@@ -16,11 +16,11 @@ from unicodedata import combining, normalize
 REACH = 24
 """Bytes that a token of unknown spelling may cover at most."""
 FORMS: tuple[Callable[[str], str], ...] = (str, partial(normalize, "NFC"), partial(normalize, "NFKC"))
-"""How a tokenizer may write characters before it reads them."""
+"""Unicode normal forms in which a tokenizer may read a text."""
 SPACE_MARKS = ("Ġ", "▁")
-"""What GPT-2's tokenizer and sentencepiece write for a space."""
+"""Characters that GPT-2's tokenizer and sentencepiece write for a space."""
 BYTE_MARKS = ("\ufffd", "<0x", "bytes:")
-"""What tokens have in them that are no plain text."""
+"""Parts of tokens that are not plain text."""
 _BYTE_PATTERN = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 _ESCAPE_PATTERN = re.compile(r"\\x([0-9a-fA-F]{2})|(.)", re.DOTALL)
 _SPACE_PATTERN = re.compile(rb"\s*")
@@ -29,26 +29,26 @@ _OTHER_BYTES = [byte for byte in range(256) if byte not in _PRINTABLE_BYTES]
 ALPHABET = {chr(byte): byte for byte in _PRINTABLE_BYTES} | {
     chr(256 + place): byte for place, byte in enumerate(_OTHER_BYTES)
 }
-"""From the character of GPT-2's alphabet to its byte: printable ones stand for themselves, the rest from Ā on."""
+"""Byte of each character of GPT-2's alphabet. Printable bytes stand for themselves, the others begin at Ā."""
 Spelling: TypeAlias = bytes | re.Pattern[bytes] | None
-"""The bytes of a token; a pattern where some are lost; None where it has no spelling."""
+"""Bytes of a token, a pattern if some are lost, or None if the server does not spell it."""
 
 
 ServedToken: TypeAlias = tuple[str | None, float | None]
-"""A token as a server writes it (None where it does not say), and its log-probability, if it has one."""
+"""A token as a server spells it, and its log-probability. Either may be None."""
 
 
 class PlacedToken(NamedTuple):
-    """Start and end of a token in the text, and its log-probability.
+    """Place of a token in a text, and its log-probability.
 
-    Both count characters, the space before the token included.
+    `start` and `end` count characters. The space before a token belongs to it.
     """
 
     start: int
     end: int
     logprob: float | None
     least_end: int
-    """Where it may end already: another place where some tokens before the next known one are spelt as "\ufffd"."""
+    """Where it may end already: another place where some tokens before the next known one are spelt "\ufffd"."""
 
 
 # What `_make` does, without a call in Python for each token of thousands of texts.
@@ -56,21 +56,21 @@ _make_placed_token: Callable[[tuple[int, int, float | None, int]], PlacedToken] 
 
 
 def align(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Place each token in the text, or return None if the tokens belong to something else.
+    """Find the place of each of a server's tokens in a text.
 
-    A token before the text (BOS) has an empty place at its start; those after it, which were generated, are left out.
-    Tokens of the text as Unicode's normal forms write it, which some tokenizers read, will do.
+    None if the tokens are not those of the text. A token before the text (BOS) gets an empty place at its start.
+    Generated tokens after it are left out. Tokens may spell a Unicode normal form of the text (NFC or NFKC), which some
+    tokenizers read.
     """
     return _align_plain_tokens(text, tokens) or _align_any_spelling(text, tokens)
 
 
 def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Align tokens whose texts joined together are the text, ten times faster.
+    """Align tokens that, joined together, are the text.
 
-    Does what `_align_any_spelling` does.
-
-    There may be one before them (BOS), one behind them (generated), and a space too many at their start; a space may be
-    written as one of `SPACE_MARKS`. None where it is not as simple as that.
+    Gives what `_align_any_spelling` gives, ten times faster. One BOS token before the text, one generated token after
+    it, and one extra space at the start are allowed, and spaces may be written as one of `SPACE_MARKS`. None for
+    anything less simple.
     """
     texts, logprobs = zip(*tokens, strict=True) if tokens else ((), ())
     if not text or text[0].isspace() or text[-1].isspace() or None in texts:
@@ -104,7 +104,10 @@ def _align_plain_tokens(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken] | None:
-    """Align tokens of any spelling, as `align` does."""
+    """Align tokens in whatever way they are spelt.
+
+    None if they do not fit the text.
+    """
     for form in FORMS:
         clusters = list(text) if form is str else _split_into_clusters(text)
         encoded_clusters = [form(cluster).encode() for cluster in clusters]
@@ -120,9 +123,9 @@ def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 
 
 def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
-    """Borders by the spelling that places most tokens.
+    """Find the tokens' borders under the spelling that places most of them.
 
-    A token of unknown spelling may cover what belongs to other tokens.
+    Borders are byte positions, one more than there are placed tokens. None if no way of spelling fits.
     """
     best: list[Collection[int]] | None = None
     for spell in (
@@ -130,10 +133,10 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
         _parse_byte_level_spelling,
         lambda token: _parse_plain_spelling(token.replace("▁", " ")),
     ):
-        spelt: list[Spelling] = []
+        spellings: list[Spelling] = []
         for token, _ in tokens:
-            spelt.append(None if token is None else spell(token))
-        borders = _find_borders(text, spelt)
+            spellings.append(None if token is None else spell(token))
+        borders = _find_borders(text, spellings)
         if borders is not None and (best is None or len(borders) > len(best)):
             best = borders
         if best is not None and len(best) >= len(tokens):  # all but one, which was generated
@@ -141,30 +144,31 @@ def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Colle
     return best
 
 
-def _find_borders(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Byte positions at which tokens that cover the text may begin and end.
+def _find_borders(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Find the byte positions at which each token may begin and end.
 
-    The list is longer by one than that of the tokens.
+    Tokens before the text, such as BOS, get position 0. The list has one entry more than there are placed tokens. None
+    if the tokens do not fit.
     """
-    for special in range(min(3, len(spelt))):  # tokens before the text: BOS, a prefix
-        borders = _lay_tokens(text, spelt[special:])
+    for special in range(min(3, len(spellings))):  # tokens before the text: BOS, a prefix
+        borders = _lay_tokens(text, spellings[special:])
         if borders is not None:
             return [(0,)] * special + borders
-        if spelt[special] is not None and _find_token_ends(text, spelt[special], 0):
+        if spellings[special] is not None and _find_token_ends(text, spellings[special], 0):
             break
     return None
 
 
-def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]] | None:
-    """Borders of tokens placed one after the other.
+def _lay_tokens(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
+    """Place tokens one after the other, and return their borders.
 
-    None if they do not fit, or end too early.
+    None if they do not fit, or do not reach the end of the text.
     """
     stop = len(text.rstrip())
     steps = list[dict[int, list[int]]]()
     done = 0
     reached: Collection[int] = (0,)
-    for number, token in enumerate(spelt, 1):
+    for number, token in enumerate(spellings, 1):
         only_spaces = isinstance(token, bytes) and token.isspace() and token in text[stop:]
         first_too_late = len(text) if only_spaces else stop
         step = {at: _find_token_ends(text, token, at) for at in reached if at < first_too_late}
@@ -176,15 +180,15 @@ def _lay_tokens(text: bytes, spelt: Sequence[Spelling]) -> list[Collection[int]]
             break
     if not done:
         return None
-    return _choose_borders(text, spelt, steps[:done], stop)
+    return _choose_borders(text, spellings, steps[:done], stop)
 
 
 def _choose_borders(
-    text: bytes, spelt: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
+    text: bytes, spellings: Sequence[Spelling], steps: Sequence[dict[int, list[int]]], stop: int
 ) -> list[Collection[int]]:
-    """Keep the borders from which the end of the text can be reached.
+    """Keep the borders from which the text's end can be reached.
 
-    A step maps each start of a token to its possible ends.
+    `steps` has, for each token, its possible ends by start. The text ends at `stop`, spaces at its end aside.
     """
     last_ends = set(chain.from_iterable(steps[-1].values()))
     ways = [{end for end in last_ends if end >= stop}]
@@ -192,7 +196,7 @@ def _choose_borders(
         leading_on = {at for at, ends in step.items() if not ways[-1].isdisjoint(ends)}
         ways.append(leading_on)
     borders: list[Collection[int]] = [(0,)]
-    for token, step, way in zip(spelt, steps, reversed(ways), strict=False):
+    for token, step, way in zip(spellings, steps, reversed(ways), strict=False):
         possible_ends = chain.from_iterable(step[at] for at in borders[-1])
         ends = way.intersection(possible_ends)
         borders.append(ends if token is not None else (min(ends),))
@@ -200,7 +204,10 @@ def _choose_borders(
 
 
 def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
-    """Possible ends of a token that begins at a position, or after spaces there."""
+    """Byte positions at which a token from a position may end.
+
+    The token may also begin after spaces there.
+    """
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
     if isinstance(token, re.Pattern):
@@ -215,7 +222,7 @@ def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
 
 
 def _split_into_clusters(text: str) -> list[str]:
-    """Characters, each with the accents that follow it."""
+    """Split a text into characters, each with the combining accents after it."""
     clusters: list[str] = []
     for character in text:
         if clusters and combining(character):
@@ -226,9 +233,9 @@ def _split_into_clusters(text: str) -> list[str]:
 
 
 def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Lists from each byte to the character that begins there and to the one that ends.
+    """Map byte positions to the characters that begin and end there.
 
-    Inside a character they name its own edges.
+    `written` has the bytes of each cluster. Positions inside a character map to its own start and end.
     """
     starts = list[int]()
     ends = list[int]()
@@ -242,9 +249,9 @@ def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) 
 
 
 def _parse_plain_spelling(token: str) -> Spelling:
-    """Bytes of a token that is spelt as it reads, or as bytes.
+    r"""Bytes of a token that is written as text or bytes.
 
-    A pattern if part of a character is lost.
+    Bytes are written as "<0xE2>" or "bytes:\xe2". A pattern of bytes if a part of a character is lost ("\ufffd").
     """
     if "\ufffd" in token:
         parts = token.lstrip().encode(errors="replace").split("\ufffd".encode())
@@ -259,14 +266,17 @@ def _parse_plain_spelling(token: str) -> Spelling:
 
 
 def _decode_part(code: str, character: str) -> bytes:
-    """The byte of an escape, or the bytes of a character if there is no escape."""
+    r"""Bytes of one escape or character of a token.
+
+    `code` has the hexadecimal digits of an escape such as \xe2, and is empty for a character.
+    """
     return bytes.fromhex(code) if code else character.encode()
 
 
 def _parse_byte_level_spelling(token: str) -> Spelling:
-    """Bytes of a token spelt as GPT-2's tokenizer does.
+    """Bytes of a token in GPT-2's alphabet.
 
-    It has a printable character for each byte. BOS stays as it is.
+    It has one character for each byte. A token with other characters, such as BOS, is read as plain text.
     """
     if all(character in ALPHABET for character in token):
         return bytes(ALPHABET[character] for character in token)

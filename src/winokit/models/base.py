@@ -1,8 +1,8 @@
-"""Requests to a model, its answers, and the method that turns one into the other.
+"""Requests to a model, the answers to them, and the protocol of a model.
 
-Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem into
-requests and answers into scores. A model says which requests it can answer (`can`), so that a scoring asked of the
-wrong kind of model can say which ones fit; and what determines its answers (`fingerprint`), so that they can be kept.
+Models know nothing of Winograd schemas: they see texts and spans. A scoring (`methods.scoring`) turns a problem
+into requests, and answers into scores. A model says which requests it can answer (`can`), so that an error can name
+the scorings that fit. It also says what determines its answers (`fingerprint`), so that they can be stored.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ from winokit.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Asks how likely `text` is after `context`. Answered with `Pieces` of `text`.
+    """Request for the probability of `text` after `context`.
 
-    The boundary is that of lm-evaluation-harness: spaces at the end of the context move to the text, the whole is
-    tokenised, and the tokens beyond those of the context alone are scored.
+    The answer is `Pieces` of `text`. The border is that of lm-evaluation-harness: spaces at the end of the context move
+    to the text, the whole is tokenised, and the tokens beyond those of the context alone are scored.
     """
 
     context: str
@@ -29,9 +29,9 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Asks how likely `text` is between `before` and `after`, with all its pieces masked.
+    """Request for the probability of `text` between `before` and `after`.
 
-    Answered with `Pieces` of `text`.
+    All tokens of `text` are masked. The answer is `Pieces` of `text`.
     """
 
     before: str
@@ -41,11 +41,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class PseudoLikelihood:
-    """Asks how likely each token of `text[start:end]` is, masked by itself.
+    """Request for the probability of each token of `text[start:end]`.
 
-    Answered with `Pieces` of `text`.
-
-    With `within_word`, later pieces of the same word are masked too (Kauf and Ivanova, 2023).
+    Tokens are masked one at a time. The answer is `Pieces` of `text`. With `within_word`, the later tokens of the same
+    word are masked too (Kauf and Ivanova, 2023).
     """
 
     text: str
@@ -56,9 +55,9 @@ class PseudoLikelihood:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Asks how much `source` attends to each target span.
+    """Request for a span's attention to each of some targets.
 
-    Answered with an array [target, layer, head].
+    The answer is an array of shape (target, layer, head). Spans are character positions (start, end).
     """
 
     text: str
@@ -68,23 +67,24 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Asks which of `options` answers the prompt. Answered with a `Reply`.
+    """Request for a choice: which of `options` answers the prompt.
 
-    `options` are what a reply may say ("A", "B", or the candidates themselves); `aliases` are other ways to say each.
+    The answer is a `Reply`. `options` are what a reply may say ("A", "B", or the candidates themselves). `aliases` are
+    other names of each option.
     """
 
     prompt: str
     options: tuple[str, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
     sample: int = 0
-    """Which of several answers to the same question."""
+    """Number of the sample, counted from 0, if a question is asked several times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Asks for a vector of the text.
+    """Request for a vector of a text. The answer is an array.
 
-    `pooling` is the `mean` over tokens, the `first` token, or the mean over a `span`.
+    `pooling` is `mean` (over all tokens), `first` (the first token) or `span` (mean over `text[start:end]`).
     """
 
     text: str
@@ -95,9 +95,9 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Asks for a number for each candidate by the model's own rule.
+    """Request for a score of each candidate, by the model's own rule.
 
-    Answered with `Scores`, by fine-tuned models, Python functions and retrieval.
+    The answer is `Scores`. Answered by fine-tuned models, Python functions and retrieval.
     """
 
     before: str
@@ -105,29 +105,27 @@ class Choose:
     candidates: tuple[str, ...]
     pronoun: str | None = None
     query: str | None = field(default=None, repr=False)
-    """The span that a yes/no judgement asks about; the candidates are then "no" and "yes"."""
+    """Span that a yes/no problem asks about. The candidates are then "no" and "yes"."""
     rivals: tuple[str, ...] = field(default=(), repr=False)
-    """Always empty: a place in the keys under which earlier versions kept answers."""
+    """Always empty. It keeps the keys of answers stored by earlier versions valid."""
     labels: tuple[tuple[str, str | int], ...] = field(default=(), repr=False)
-    """What says how the blank is to be filled or where the query stands; nothing that tells the answer."""
+    """Labels of the problem on how the blank is to be filled or where the query is. They do not reveal the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Asks how often a corpus has n-grams near each other, and in which documents.
+    """Request to count the places where n-grams stand near each other.
 
-    Answered with `Found`.
-
-    Every clause must be there, which is one of its n-grams.
+    They are counted in a corpus. Each clause must be found, by any one of its n-grams. The answer is `Found`.
     """
 
     clauses: tuple[tuple[str, ...], ...]
     within: int = 100
-    """Tokens between two clauses at most."""
+    """Largest number of tokens between two clauses."""
     documents: int = 0
-    """How many documents to show."""
+    """Number of documents to return."""
     draw: int = 0
-    """Which drawing of documents: each shows others."""
+    """Number of the random sample of documents. Each number gives another sample."""
 
 
 Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | Embed | Choose | Lookup
@@ -135,7 +133,10 @@ Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One token: where it stands in the scored text, and its log-probability (natural logarithm)."""
+    """One scored token: its span in the text, and its log-probability.
+
+    The span counts characters, the logarithm is natural.
+    """
 
     start: int
     end: int
@@ -147,24 +148,24 @@ Pieces: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Answer to an `Ask`.
+    """Answer to an `Ask`: the chosen option and the raw text.
 
-    Log-probabilities of the options where the model gives them, else the option it chose (None for a refusal or an
-    unreadable answer), and the raw text, with whatever was thought before.
+    `choice` is an index of `options`, None for a refusal, an unreadable answer, or log-probabilities alone. `logprobs`
+    has one value per option, or is None. `text` includes any thought before the answer.
     """
 
     logprobs: tuple[float, ...] | None
     choice: int | None
     text: str
     why: str | None = None
-    """Why it chose nothing, where that is known: it refused, or its thought did not end."""
+    """Reason why it chose nothing, if known: it refused, or its thought did not end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Answer to a `Choose`: a number for each candidate.
+    """Answer to a `Choose`: a score for each candidate.
 
-    None is an abstention, and `why` says for what reason.
+    `values` is None for an abstention, and `why` its reason.
     """
 
     values: tuple[float, ...] | None
@@ -173,21 +174,23 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Answer to a `Lookup`: a count, and documents as pairs of name and text."""
+    """Answer to a `Lookup`: a count and documents.
+
+    A document is a pair of text and name.
+    """
 
     count: int
     approximate: bool = False
-    """Whether the index counted a sample of a frequent clause."""
+    """Whether the count is an estimate from a sample."""
     documents: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Says that this model has no answer to a request, and why.
+    """Answer of a model that cannot answer one request, with the reason.
 
-    For example the text is too long, or has no token to score.
-
-    The other requests are answered all the same; a scoring abstains where it gets one of these.
+    For example if the text is too long, or has no token to score. Other requests are answered, and a scoring abstains
+    for this one.
     """
 
     why: str
@@ -202,58 +205,58 @@ class Model(Protocol):
 
     @property
     def spec(self) -> str:
-        """The name by which the user asked for the model."""
+        """Name of the model in results, from the SPEC that the user wrote."""
 
     @property
     def kind(self) -> str:
-        """`causal`, `masked`, `seq2seq`, `chat` or `any`."""
+        """Kind of model: `causal`, `masked`, `seq2seq`, `chat` or `any`."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that determines its answers: weights, revision, precision, template."""
+        """Text that identifies everything that determines the answers.
+
+        For example weights, revision, precision and template. Stored answers are looked up by it.
+        """
 
     @property
     def can(self) -> frozenset[type]:
-        """The requests it can answer."""
+        """Types of requests that the model answers."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests in any order, yielding (index, answer) when each is known."""
+        """Answer requests, yielding (index, answer) in any order."""
 
 
 @runtime_checkable
 class ModelOfModels(Model, Protocol):
-    """A model made of several members, such as an ensemble.
-
-    Each member is asked by itself, and the model combines their answers.
-    """
+    """A model that combines the answers of several members, such as an ensemble."""
 
     members: Sequence[Model]
     combine: str
-    """How: `vote` counts the predictions of the members, any other way combines their answers to a request."""
+    """Way to combine: `vote` counts the members' predictions, any other way combines their answers to a request."""
 
     def combined(self, request: Request, answers: Sequence[Answer]) -> Answer:
-        """The answer of all to a request, from the answers of the members."""
+        """Combine the members' answers to a request into one."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Counts what a server was asked and charged, and says whether more is allowed."""
+    """Counts of requests and tokens of a server, with an optional limit."""
 
     requests: int = 0
     read: int = 0
-    """Tokens of what was sent."""
+    """Number of tokens sent."""
     written: int = 0
-    """Tokens of the replies."""
+    """Number of tokens of the replies."""
     estimated: bool = False
-    """Whether the server did not say for some of them."""
+    """Whether some of these numbers are estimates, since the server did not report them."""
     calls: int = 0
-    """HTTP requests that they went in, second tries aside: several texts may share one."""
+    """Number of HTTP calls without retries. One call may have several requests."""
     may_ask: Callable[[], bool] | None = field(default=None, repr=False)
-    """Where there is a limit."""
+    """Says whether another request is allowed, if there is a limit."""
 
     @classmethod
     def total(cls, usages: "Iterable[Usage]") -> "Usage":
-        """The sum of several usages."""
+        """Add up several usages."""
         sum_of_usages = cls()
         for usage in usages:
             sum_of_usages.requests += usage.requests
@@ -265,26 +268,20 @@ class Usage:
 
 
 def estimated_tokens(text: str) -> int:
-    """Estimated number of tokens of a text, at four bytes a token.
-
-    English comes close to that.
-    """
+    """Estimate the number of tokens of a text, at four bytes per token."""
     return -(-len(text.encode(errors="replace")) // 4)
 
 
 def cannot(model: Model, request: Request) -> BadInput:
-    """Return the error of a model that was asked what it cannot answer.
-
-    Its `can` says which requests it answers.
-    """
+    """Return the error for a request that the model does not answer."""
     names = ", ".join(sorted(kind.__name__ for kind in model.can))
     return BadInput(f"{model.spec}: cannot answer {type(request).__name__} requests, only {names}")
 
 
 def notes_of(model: Model) -> tuple[str, ...]:
-    """Notes on how a model reads, with its plan.
+    """Notes of a model on how it reads texts, and its plan.
 
-    They may grow while the model answers.
+    More may be added while the model answers.
     """
     notes: tuple[str, ...] = getattr(model, "notes", ())
     plan = getattr(model, "plan", "")
@@ -292,15 +289,15 @@ def notes_of(model: Model) -> tuple[str, ...]:
 
 
 def samples_of(model: Model) -> int:
-    """Number of answers to each question, as the SPEC says."""
+    """Number of samples that a model draws for each question.
+
+    1 unless its SPEC says otherwise.
+    """
     return int(getattr(model, "repeats", 1))
 
 
 def parameters_of(model: Model) -> int | None:
-    """Number of a model's parameters, or None if it is unknown.
-
-    It is counted in the `network` if that is on this machine, else the model may report it.
-    """
+    """Number of parameters of a model, or None if it is unknown."""
     network = getattr(model, "network", None)
     if network is None:
         return getattr(model, "parameter_count", None)
@@ -311,9 +308,9 @@ def parameters_of(model: Model) -> int | None:
 
 
 class LetGo:
-    """Replaces a model's weights after it is closed.
+    """Stands in for the weights of a closed model.
 
-    Any use of them raises BadInput with one line.
+    Any use of it raises BadInput.
     """
 
     def __init__(self, spec: str) -> None:
@@ -323,14 +320,14 @@ class LetGo:
         raise BadInput(f"{self._spec}: was released; load it again to use it")
 
     def __call__(self, *given: object, **options: object) -> Any:
-        """Refuse to compute, as any use of a closed model does."""
+        """Raise BadInput, as any other use does."""
         return self.weights
 
 
 class Unreadable(BadInput):
-    """A text that a model cannot read.
+    """The model cannot read or score a text.
 
-    Models catch it and answer with the `refusal` that it holds.
+    Models catch this error, and answer with its `refusal`.
     """
 
     def __init__(self, why: str, text: str = "") -> None:
@@ -339,7 +336,10 @@ class Unreadable(BadInput):
 
 
 class TooLong(Unreadable):
-    """A text has more tokens than the model can read."""
+    """A text has more tokens than the model reads.
+
+    `tokens` is their number, `most` the model's limit.
+    """
 
     def __init__(self, text: str, tokens: int, most: int) -> None:
         short_text = text if len(text) <= 60 else f"{text[:57]}…"
@@ -347,7 +347,7 @@ class TooLong(Unreadable):
 
 
 class NothingToScore(Unreadable):
-    """A text that the tokenizer turns into no token at all."""
+    """The tokenizer makes no token of a text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"the tokenizer makes no token of {text!r}, so it has no probability")

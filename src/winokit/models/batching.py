@@ -1,9 +1,9 @@
 """Choose how many tokens go into a batch, and recover when memory runs out.
 
-The SPEC may say it (`?budget=`). Else a CPU gets a number that suits its caches, and any other device one that is
-found by trying: a batch of the usual size is read, then twice as large ones for as long as memory holds them, or half
-as large ones until it does. What was found is remembered in the user's cache folder, for the same model on the same
-devices. When memory runs out all the same, since somebody else took it, the budget is halved, once, and a note says so.
+The SPEC may set the number (`?budget=`). Otherwise a CPU gets a number that suits its caches. On other devices the
+number is found by trying: a batch of the usual size is read, then batches twice as large as long as memory holds
+them, or half as large until it does. The number is remembered in the user's cache folder, by model and devices. If
+memory runs out later, because another program uses it, the number is halved once, and a note says so.
 """
 
 import gc
@@ -24,11 +24,11 @@ except ImportError as error:
 
 LEAST = 64
 MOST = 16384
-"""Bounds of what is tried: beyond the upper one no GPU reads a token any faster."""
+"""Smallest and largest number of tokens that are tried. No GPU reads faster with more."""
 FILLER = 64
-"""Tokens of each text of a batch that is read to see whether memory holds it."""
+"""Length of each text in a batch that is read to test the memory."""
 ALIKE = 0.9
-"""How long the shortest text of a large batch is at least, by its longest."""
+"""Length of the shortest text in a large batch, as a share of the longest."""
 REMEMBERED = "budgets.json"
 WAYS_OUT = "choose load_in=4bit, dtype=bfloat16, device_map=auto, a smaller model or another device"
 
@@ -37,16 +37,16 @@ R = TypeVar("R")
 
 
 class BatchBudget:
-    """The tokens of a batch.
+    """Number of tokens that a batch may have, which adapts to the memory.
 
     Parameters
     ----------
     tokens
-        How many, to begin with.
+        The number to begin with.
     attempt
-        Reads a batch of so many tokens; None where the number is not to be looked for.
+        Reads a batch of a given number of tokens, to test the memory. None if the number is fixed.
     name
-        What the number is remembered under: the model and its devices.
+        Returns the name under which the number is remembered: the model and its devices. None to forget it.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class BatchBudget:
         self.notes: tuple[str, ...] = ()
 
     def settle(self) -> None:
-        """Recall the number, or find it, if that has not been done."""
+        """Look up the remembered number of tokens, or find and remember it, once."""
         attempt = self.attempt
         self.attempt = None
         if attempt is None or self.name is None:
@@ -69,9 +69,9 @@ class BatchBudget:
             self._remember_budget()
 
     def halve(self, spent: int, error: RuntimeError) -> None:
-        """Halve the budget after memory ran out.
+        """Halve the number of tokens after memory ran out, and note that.
 
-        A second time it is an error. `spent` is the number of tokens that the failed batch had.
+        `spent` is the number of tokens of the failed batch. Raises BadInput the second time.
         """
         if self.notes:
             raise BadInput(
@@ -83,6 +83,10 @@ class BatchBudget:
         self._remember_budget()
 
     def _remember_budget(self) -> None:
+        """Store the number of tokens in the user's cache folder.
+
+        Does nothing without a name for it.
+        """
         if self.name is not None:
             path = user_cache(REMEMBERED)
             budgets = _load_remembered_budgets() | {self.name(): self.tokens}
@@ -96,7 +100,8 @@ def in_batches(
 ) -> Iterator[tuple[int, R]]:
     """Run items in batches, the most expensive first, yielding (index, result).
 
-    Where memory does not hold a batch, it and all that are left are made again, half as large.
+    `costs` has the tokens of each item. If a batch does not fit into memory, it and all later ones are packed again
+    with half the budget.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
@@ -111,15 +116,24 @@ def in_batches(
 
 
 def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
-    """Pack the indices of all batches again, for another budget."""
+    """Pack the items of all batches again, for another budget.
+
+    `tokens` is the new budget.
+    """
     indices = list(chain.from_iterable(batches))
-    repacked = packed([costs[index] for index in indices], tokens, ALIKE)
-    return [[indices[at] for at in batch] for batch in repacked]
+    repacked: list[list[int]] = []
+    for batch in packed([costs[index] for index in indices], tokens, ALIKE):
+        repacked.append([indices[at] for at in batch])
+    return repacked
 
 
 def _run_batch(
     run: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], spent: int, budget: BatchBudget
 ) -> Sequence[R] | None:
+    """Run one batch.
+
+    None if memory ran out, after which the budget is halved. Raises BadInput if a single item is too large.
+    """
     try:
         return run(items)
     except RuntimeError as error:  # torch.OutOfMemoryError is one
@@ -134,7 +148,10 @@ def _run_batch(
 
 
 def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
-    """The largest of tokens, its doubles and its halves that memory holds."""
+    """Find the largest number of tokens that memory holds.
+
+    `tokens`, the usual number, is doubled or halved.
+    """
     if _fits_in_memory(attempt, tokens):
         while tokens < MOST and _fits_in_memory(attempt, 2 * tokens):
             tokens *= 2
@@ -147,6 +164,7 @@ def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
 
 
 def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
+    """Whether a batch of this many tokens fits into memory."""
     try:
         attempt(tokens)
         return True
@@ -159,9 +177,9 @@ def _fits_in_memory(attempt: Callable[[int], object], tokens: int) -> bool:
 
 
 def _load_remembered_budgets() -> dict[str, int]:
-    """Budgets found by earlier runs, by their names.
+    """Numbers of tokens that earlier runs have found, by model and device.
 
-    A file that cannot be read counts as an empty one.
+    Empty if the file cannot be read.
     """
     with suppress(OSError, ValueError):
         budgets = json.loads(user_cache(REMEMBERED).read_bytes())
@@ -171,16 +189,13 @@ def _load_remembered_budgets() -> dict[str, int]:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether torch reports with this error that memory ran out.
-
-    Backends other than CUDA say so only in the message.
-    """
+    """Whether an error of torch means that memory ran out."""
     message = str(error).lower()
     return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
 
 
 def free_memory() -> None:
-    """Free the memory that nothing refers to any more.
+    """Collect garbage and return unused memory to the device.
 
     Layers and their hooks refer to each other, and CUDA keeps memory that it once had.
     """

@@ -1,14 +1,15 @@
 """Split texts at the border of context and continuation, as lm-evaluation-harness 0.4.13 does.
 
-Spaces at the end of the context move to the text; the whole is encoded with the special tokens its tokenizer adds, and
-the tokens beyond those of the context alone are scored. The harness counts them, and in text without spaces, where a
-token may reach across the border, would score a part of the context or leave out some of the text. Where the context
-alone has other tokens than the whole begins with, and the letters there are not ASCII, all tokens that reach into the
-text are scored, and no others: so it is in one of ten Japanese texts with a tokenizer that knows Japanese words.
+Spaces at the end of the context move to the text. The whole is tokenised with the special tokens that its tokenizer
+adds, and the tokens beyond those of the context alone are scored. The harness counts these tokens. In text without
+spaces, where a token may reach across the border, it would then score a part of the context, or leave out a part of
+the text. So if the whole does not begin with the tokens of the context, and the characters at the border are not
+ASCII, exactly the tokens that reach into the text are scored. This happens in one of ten Japanese texts with a
+tokenizer that knows Japanese words.
 
-Whether a text begins with BOS is one rule for all texts, with a context or without, so that the log-probability of a
-whole is that of its parts added up. Where it does not, a text without context has a first token that is guessed from
-nothing: it is read and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
+Whether a text begins with BOS is one rule for all texts, with a context or without. So the log-probability of a
+whole is the sum over its parts. Without BOS, the first token of a text without context follows nothing: it is read
+and not scored. (The harness puts BOS, or EOS, before such a text whatever the model's files say.)
 """
 
 import sys
@@ -26,25 +27,25 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A continuation as tokens, and the place of each scored one in its text."""
+    """A tokenised continuation, with the places of its scored tokens."""
 
     scored: ScoredText
     places: list[tuple[int, int]]
 
     def pieces(self, logprobs: Sequence[float]) -> base.Pieces:
-        """The scored tokens with their log-probabilities."""
+        """Make pieces of the scored tokens, given their log-probabilities in order."""
         return tuple(base.Piece(*place, logprob) for place, logprob in zip(self.places, logprobs, strict=True))
 
 
 class Boundary:
-    """A tokenizer that splits requests into what is given and what is scored.
+    """A tokenizer that splits requests into context tokens and scored tokens.
 
     Parameters
     ----------
     bos
-        Whether every text begins with BOS, or with EOS where the tokenizer has no BOS.
+        Whether every text begins with BOS, or with EOS if the tokenizer has no BOS.
     verbatim
-        Whether texts bring all their special tokens along, as those of a chat template do.
+        Whether texts contain all their special tokens already, as those of a chat template do.
     """
 
     def __init__(self, tokenizer: Any, *, bos: bool, verbatim: bool = False) -> None:
@@ -59,9 +60,9 @@ class Boundary:
         self.start_text = None if self.start is None else tokenizer.decode(self.start)
 
     def encode(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Encode each text, with BOS or without, as ids and places.
+        """Tokenise distinct texts, with or without BOS, as (ids, places) by text.
 
-        Other special tokens are those that the tokenizer adds.
+        Other special tokens are those that the tokenizer adds by itself.
         """
         start = "" if self.verbatim else self.start_text
         marked = [text for text in texts if start is not None and text.startswith(start)]
@@ -72,9 +73,10 @@ class Boundary:
         return encoded_texts
 
     def split(self, requests: Sequence[base.Continuation], most: int = sys.maxsize) -> list[EncodedText | base.Refusal]:
-        """Encode each request and find which of its tokens are scored.
+        """Tokenise each request, and find the first token that is scored.
 
-        `most` is the number of tokens that the model reads. A text that cannot be read or scored gives a Refusal.
+        `most` is the largest number of tokens that the model reads. A text that cannot be read or scored gives a
+        Refusal.
         """
         sides = [moved(request) for request in requests]
         encoded_wholes = self.encode([context + text for context, text in sides])
@@ -101,7 +103,7 @@ class Boundary:
         return encoded
 
     def _apply_bos(self, ids: list[int], places: list[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
-        """Add BOS to an encoded text or remove it, as the settings say."""
+        """Add BOS to a tokenised text, or remove it, as `bos` says."""
         begins = ids[:1] == [self.start]
         if self.start is None or begins == self.bos:
             return ids, places
@@ -110,6 +112,7 @@ class Boundary:
         return [self.start, *ids], [(0, 0), *places]
 
     def _tokenize_texts(self, texts: list[str], *, special: bool) -> dict[str, Any]:
+        """Tokenise texts, with the tokenizer's special tokens or without."""
         if not texts:
             return {}
         encoded = self.tokenizer(
@@ -118,32 +121,32 @@ class Boundary:
         return dict(zip(texts, zip(encoded["input_ids"], encoded["offset_mapping"], strict=True), strict=True))
 
 
-def reaches_across(context: str, text: str, ids: Sequence[int], own: Sequence[int]) -> bool:
-    """Whether a token of the whole reaches across the border of the context.
+def reaches_across(context: str, text: str, ids: Sequence[int], context_ids: Sequence[int]) -> bool:
+    """Whether a token reaches across the end of the context.
 
-    This compares tokens, and only for letters that are not ASCII.
+    `ids` are the tokens of the whole, `context_ids` those of the context alone. Only checked if the characters at the
+    border are not ASCII.
     """
     around_border = context[-1:] + text[:1]
-    begins_alike = list(ids[: len(own)]) == list(own)
+    begins_alike = list(ids[: len(context_ids)]) == list(context_ids)
     return not around_border.isascii() and not begins_alike
 
 
 def after_a_space(prompt: str) -> tuple[str, str]:
-    """Return a prompt and the space that separates it from an option.
+    """Return a prompt, and the space to put between it and an option.
 
-    The space is empty if the prompt ends with one.
+    The space is empty if the prompt is empty or ends with white space.
     """
     return prompt, "" if not prompt or prompt[-1].isspace() else " "
 
 
-def parts_of(
+def split_requests(
     model: base.Model, requests: Sequence[base.Request], opened: Callable[[str], tuple[str, str]] = after_a_space
 ) -> list[tuple[int, base.Continuation]]:
-    """Continuations that the requests need, each with its request's index.
+    """Split requests into continuations, each with the index of its request.
 
-    Raises BadInput for a request that the model cannot answer.
-
-    An `Ask` is one for each option, after the prompt as `opened` has it; a space at its end is moved there anyway.
+    A `Continuation` is one part. An `Ask` gives one part for each option: `opened` returns its prompt and the gap
+    before an option. Raises BadInput for a request that the model cannot answer.
     """
     parts: list[tuple[int, base.Continuation]] = []
     for index, request in enumerate(requests):
@@ -157,23 +160,22 @@ def parts_of(
     return parts
 
 
-def joined(
+def join_answers(
     requests: Sequence[base.Request] | Mapping[int, base.Request],
     owners: Sequence[int],
     read: Iterable[tuple[int, base.Answer]],
 ) -> Iterator[tuple[int, base.Answer]]:
-    """Join the answers of parts to answers of requests.
+    """Combine the answers to parts into answers to requests, yielding (index, answer).
 
-    Each is yielded when its last part is read or one of them is refused.
-
-    The reply to an `Ask` has the summed log-probabilities of its options; nothing is said, so that there is no text.
+    A request is answered when its last part is, or when one of them is refused. The reply to an `Ask` has the summed
+    log-probability of each option, no choice and no text.
 
     Parameters
     ----------
     owners
-        Of each part, the index of its request.
+        Index of the request for each part.
     read
-        Parts by their number, in any order, with their answers.
+        Pairs of a part's number and its answer, in any order.
     """
     part_counts = Counter(owners)
     totals: dict[int, dict[int, float]] = defaultdict(dict)
@@ -192,13 +194,13 @@ def joined(
 
 
 def moved(request: base.Continuation) -> tuple[str, str]:
-    """Context and text, after spaces at the context's end moved to the text."""
+    """Context and text, after the context's final spaces moved to the text."""
     context = request.context.rstrip()
     return context, request.context[len(context) :] + request.text
 
 
 def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
-    """Number of tokens before the first one that reaches beyond a border."""
+    """Number of tokens before the first that ends beyond the character position `border`."""
     for index, (_, end) in enumerate(places):
         if end > border:
             return index
@@ -206,9 +208,10 @@ def _count_tokens_within(places: Sequence[tuple[int, int]], border: int) -> int:
 
 
 def _shift_places(places: Sequence[tuple[int, int]], shift: int, length: int) -> list[tuple[int, int]]:
-    """Turn places in the whole into places in the text.
+    """Convert places in the whole text to places in the scored text.
 
-    What lies before the text counts as its beginning.
+    `shift` is the start of the scored text in the whole, `length` its length. Places outside of it are cut to its
+    edges.
     """
     shifted_places: list[tuple[int, int]] = []
     for start, end in places:

@@ -1,14 +1,14 @@
 """The built-in masked language model: 23 MB inside the package, loaded in under a second, no network, no torch.
 
-A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) tells how it was
-trained and that it is near chance on Winograd schemas: an honest default, not a strong one.
+A six-layer BERT with 8-bit weights, run by onnxruntime. Its card (`assets/minilm-mlm/MODEL_CARD.md`) says how it
+was trained, and that it is near chance on Winograd schemas: a default to try things with, not a strong model.
 
-It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transformers do (`hf_masked`). The pieces of a
-`Fill` are those the text gets in its place: the filled text is tokenised as a whole and the tokens that overlap the
-span are masked, so that a text glued to letters ("un" + "happy") takes the whole token with it.
+It answers `Fill`, `PseudoLikelihood` and `Embed` as the masked models of transformers do (`hf_masked`). For a
+`Fill`, the whole filled text is tokenised, and the tokens that overlap the span are masked. So a text that is glued
+to letters ("un" + "happy") is scored by the whole token.
 
-Many requests leave the same masked text behind (two candidates of two pieces each), and it is read once. Logits, and
-what the last layer does beside keys and values, are computed only where a token is to be guessed.
+Many requests have the same masked text (for example two candidates of two pieces each), which is read once. Logits,
+and most of the last layer, are computed only where a token is predicted.
 """
 
 import hashlib
@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,29 +23,38 @@ import numpy.typing as npt
 from winokit.models.base import Answer, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.packing import packed
 from winokit.models.pieces import FOLDER, tokenizer
-from winokit.models.reading import WINDOW, Guess, Ids, TextReading, assembled, lookups, planned, windows
+from winokit.models.reading import (
+    WINDOW,
+    Guess,
+    Ids,
+    TextReading,
+    assemble_pieces,
+    list_lookups,
+    plan_lookups,
+    split_windows,
+)
 from winokit.models.registry import Spec
 
-if TYPE_CHECKING:
-    pass
-
 LONGEST = 512
-"""Tokens the model has positions for, [CLS] and [SEP] included."""
+"""Number of tokens for which the model has positions, with [CLS] and [SEP]."""
 BUDGET = 1024
-"""Padded tokens of a batch."""
+"""Largest number of tokens of a batch, padding included."""
 
 
 def load(spec: Spec) -> "BuiltinModel":
-    """Load the built-in model. Its only option is the number of `threads`."""
+    """Load the built-in model.
+
+    The SPEC's only option is the number of `threads`.
+    """
     spec.no_place()
     spec.only("threads")
     return BuiltinModel(str(spec), spec.number("threads", usable_threads(), least=1, most=1024))
 
 
 def usable_threads() -> int:
-    """Number of threads that OMP_NUM_THREADS names, else of usable processors.
+    """Number of threads to use: that of OMP_NUM_THREADS, else one per usable processor.
 
-    onnxruntime's own default pins its threads to processors, and two runs side by side would fight over the same ones.
+    onnxruntime's own default pins its threads to processors, and two runs side by side would compete for the same ones.
     """
     stated = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if stated.isdecimal() and int(stated) > 0:
@@ -55,7 +63,7 @@ def usable_threads() -> int:
 
 
 class BuiltinModel:
-    """The built-in model, loaded."""
+    """The built-in masked language model, run by onnxruntime."""
 
     kind = "masked"
     can: frozenset[type] = frozenset({Fill, PseudoLikelihood, Embed})
@@ -77,33 +85,34 @@ class BuiltinModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the weights and the tokenizer.
-
-        Nothing else changes an answer by more than rounding.
-        """
+        """Hash of the weights and the tokenizer."""
         digest = hashlib.blake2b(digest_size=16)
         for name in ("model_int8.onnx", "tokenizer.json"):
             digest.update((FOLDER / name).read_bytes())
         return f"builtin {digest.hexdigest()}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, window by window and in each the longest texts first."""
-        for window in windows(requests, WINDOW):
-            plan = planned(self, window, self._read_texts, self._mask)
+        """Answer requests in windows of many, the longest texts of each window first."""
+        for window in split_windows(requests, WINDOW):
+            plan = plan_lookups(self, window, self._read_texts, self._mask)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._compute_logprobs(plan.guesses))
+            yield from assemble_pieces(plan.guesses, self._compute_logprobs(plan.guesses))
             yield from self._compute_vectors(plan.pools)
 
     def _read_texts(self, texts: list[str]) -> list[TextReading]:
+        """Tokenise texts, with the place and the word of each token."""
         encodings = self._tokenizer.encode_batch(texts)
         return [TextReading.of(text, encoding, LONGEST) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _compute_logprobs(self, wanted: Mapping[Ids, list[Guess]]) -> Iterator[tuple[Guess, float]]:
-        """Each guess with its log-probability."""
+        """Yield each guess with its log-probability.
+
+        `wanted` has the guesses by the masked text in which they are made.
+        """
         texts = list(wanted.items())
         for batch in packed([len(ids) for ids, _ in texts], BUDGET):
             rows = [texts[at] for at in batch]
-            pairs, at, tokens = lookups(rows)
+            pairs, at, tokens = list_lookups(rows)
             logits = self._run_graph([ids for ids, _ in rows], pairs, "logits")
             logits -= logits.max(axis=1, keepdims=True)
             normalisers = np.log(np.exp(logits).sum(axis=1, dtype=np.float64))
@@ -114,7 +123,11 @@ class BuiltinModel:
     def _compute_vectors(
         self, wanted: Mapping[Ids, list[tuple[int, list[int]]]]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
-        """Each request with the mean of its hidden states."""
+        """Yield the vector for each request.
+
+        It is the mean of hidden states at the request's positions. `wanted` has pairs of request index and positions,
+        by text.
+        """
         texts = list(wanted)
         for batch in packed([len(ids) for ids in texts], BUDGET):
             hidden = self._run_graph([texts[at] for at in batch], [], "last_hidden_state")
@@ -125,7 +138,10 @@ class BuiltinModel:
     def _run_graph(
         self, texts: Sequence[Sequence[int]], positions: Sequence[tuple[int, int]], output: str
     ) -> npt.NDArray[np.float32]:
-        """Compute one output of the graph for a batch of padded texts."""
+        """Run the network on padded texts, and return one output.
+
+        `positions` are the (row, column) pairs for which logits are computed.
+        """
         ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         attended = np.zeros_like(ids)
         for row, text in enumerate(texts):

@@ -34,11 +34,10 @@ DTYPES = {1: "<f4", 2: "u1", 7: "<i8", 10: "<f2"}
 
 
 def torch_model() -> "BertForMaskedLM":
-    """Load the built-in model in torch, in evaluation mode.
+    """Load the built-in model as a torch network, in evaluation mode.
 
-    Its decoder is tied to the word embedding.
-
-    Dropout is BERT's usual 0.1 when training, although the model itself was trained without.
+    Its decoder shares the weights of the word embedding. In training it has BERT's usual dropout of 0.1, although the
+    model itself was trained without.
     """
     torch = _import_module("torch")
     transformers = _import_module("transformers")
@@ -61,7 +60,7 @@ def torch_model() -> "BertForMaskedLM":
 
 
 def torch_tokenizer() -> "PreTrainedTokenizerFast":
-    """The tokenizer of the built-in model, as transformers has it."""
+    """Make a transformers tokenizer of the built-in model's tokenizer."""
     from tokenizers import Tokenizer
 
     fast_tokenizer = _import_module("transformers").PreTrainedTokenizerFast
@@ -80,12 +79,13 @@ def torch_tokenizer() -> "PreTrainedTokenizerFast":
 
 
 def _import_module(name: str) -> Any:
+    """Import a module. Raises MissingExtra if the `hf` extra is not installed."""
     with needing("the built-in model in torch", "hf"):
         return import_module(name)
 
 
 def state(stored: Arrays) -> Arrays:
-    """The weights under the names of transformers, as float32."""
+    """Convert the stored weights to float32, under the names that transformers gives them."""
     words = _expand_weights(stored["word_embeddings_u8"], stored["word_embeddings_scale"])
     positions = stored["positions_f16"].astype(np.float32)
     weights: Arrays = {
@@ -106,6 +106,7 @@ def state(stored: Arrays) -> Arrays:
 
 
 def _convert_layer(stored: Arrays, layer: str) -> Arrays:
+    """Convert the weights of one transformer layer."""
     attended = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
     weights = _convert_linear(stored, f"{layer}qkv", attended)
     weights |= _convert_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"])
@@ -117,9 +118,9 @@ def _convert_layer(stored: Arrays, layer: str) -> Arrays:
 
 
 def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
-    """Convert linear layers that are stored side by side.
+    """Convert linear layers, which are stored side by side as one matrix.
 
-    The file is input-major, torch is output-major.
+    `parts` has their names in transformers. The file is input-major, torch output-major.
     """
     expanded = _expand_weights(stored[f"{name}.weight_u8"], stored[f"{name}.scale"])
     weights = np.split(np.ascontiguousarray(expanded.T), len(parts))
@@ -132,17 +133,19 @@ def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
 
 
 def _convert_norm(stored: Arrays, name: str) -> Arrays:
+    """Convert the weights of a layer norm."""
     return {f"{name}.weight": stored[f"{name}.w"], f"{name}.bias": stored[f"{name}.b"]}
 
 
 def _expand_weights(stored: npt.NDArray[np.uint8], scale: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Convert 8-bit weights to float32."""
     return (stored.astype(np.float32) - 128) * scale
 
 
 def initializers(model: bytes) -> Arrays:
-    """The constants of an ONNX file, by name.
+    """Read the constants of an ONNX file, by name.
 
-    It reads the few protobuf fields that matter: the `onnx` package would be a dependency for this alone.
+    Only the few protobuf fields that are needed are parsed, so that the `onnx` package is not.
     """
     constants: Arrays = {}
     for graph in _select_fields(memoryview(model), GRAPH):
@@ -152,11 +155,12 @@ def initializers(model: bytes) -> Arrays:
 
 
 def _select_fields(message: memoryview, wanted_number: int) -> list[Any]:
-    """Values of the fields with one number."""
+    """Values of all fields of a protobuf message with a field number."""
     return [value for number, value in _parse_fields(message) if number == wanted_number]
 
 
 def _parse_tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
+    """Read the name and the array of a tensor."""
     shape = _select_fields(message, DIMS)
     by_number = dict(_parse_fields(message))
     dtype = DTYPES[by_number[DATA_TYPE]]
@@ -165,9 +169,9 @@ def _parse_tensor(message: memoryview) -> tuple[str, npt.NDArray[Any]]:
 
 
 def _parse_fields(message: memoryview) -> Iterator[tuple[int, Any]]:
-    """Fields of a protobuf message, each a number with its value.
+    """Yield the fields of a protobuf message, as pairs of number and value.
 
-    The value is an int, or the bytes of a string, an array or another message.
+    A value is an int, or the bytes of a string, an array or another message.
     """
     at = 0
     while at < len(message):
@@ -184,9 +188,9 @@ def _parse_fields(message: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _parse_varint(message: memoryview, at: int) -> tuple[int, int]:
-    """Read an integer in base 128, and the position after it.
+    """Read a variable-length integer (base 128, least digit first) at a position.
 
-    The least digit comes first.
+    Returns the integer and the position after it.
     """
     value = shift = 0
     while True:

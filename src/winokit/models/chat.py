@@ -1,10 +1,10 @@
 """Chat models behind an OpenAI-compatible server: `chat:MODEL@URL` (OpenAI, vLLM, llama.cpp, Ollama and others).
 
-Without a URL it is OPENAI_BASE_URL, or OpenAI itself. The key comes from OPENAI_API_KEY, or from the variable that the
-option key_env names, and is never shown. An answer is the option that the reply names (`choice_in`); where the server
-tells the log-probabilities of its tokens, they say how sure it was of each option (`option_logprobs`).
+Without a URL, the server is OPENAI_BASE_URL, or OpenAI itself. The key comes from OPENAI_API_KEY, or from the
+variable that the option key_env names, and is never shown. The answer is the option that the reply names
+(`choice_in`). If the server gives log-probabilities, they say how sure it was of each option (`option_logprobs`).
 
-Replies may take 512 tokens, since models that reason spend them before the answer; others stop after a letter.
+Replies may have 512 tokens, since models that reason need them before the answer. Others stop after a letter.
 """
 
 import json
@@ -27,24 +27,27 @@ from winokit.models.server import SERVER_OPTIONS, Body, connect
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED, answer_in
 
 CHAT_OPTIONS = ("temperature", "max_tokens", "logprobs", "system", "seed", "thoughts", "n", "constrain")
-"""What a SPEC may say beside how the server is asked."""
+"""Options of a SPEC, in addition to those of all servers."""
 MOST_SAMPLES = 128
-"""As many as OpenAI gives to one request."""
+"""Most samples of a question: as many as OpenAI returns for one request."""
 SAMPLING_TEMPERATURE = 1.0
-"""With `?n=`, unless the SPEC has another: at 0 samples are copies of one."""
+"""Temperature for several samples, unless the SPEC has one. At 0 they would be equal."""
 TOP_LOGPROBS = 20
-"""Alternatives asked for at each token: the most that OpenAI gives."""
+"""Number of alternatives requested at each token, the most that OpenAI gives."""
 READING = 4
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 
 REFUSED = "a refusal"
 SPECIAL_TOKEN = re.compile(r"<\|\w+\|>")
 BLANKED_LINE = re.compile(r"^[ \t]*(?:\w+:)?([^_\n]*)(?<!\w)_(?!\w)([^_\n]*)$", re.MULTILINE)
-"""The text of a question, around its blank."""
+"""Pattern of a line with one blank, in a question."""
 
 
 def load(spec: Spec) -> "ChatModel":
-    """Connect to the server that the SPEC names. Nothing is sent yet."""
+    """Make the model of a chat SPEC.
+
+    Nothing is sent to its server yet.
+    """
     spec.only(*SERVER_OPTIONS, *CHAT_OPTIONS)
     logprobs = spec.choice("logprobs", ("auto", "on", "off")) or "auto"
     repeats = spec.number("n", 1, least=1, most=MOST_SAMPLES)
@@ -66,7 +69,10 @@ def load(spec: Spec) -> "ChatModel":
 
 
 def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """Marks around thoughts, from the option `thoughts=OPEN,CLOSE`."""
+    """Read the marks around thoughts from the option `thoughts=OPEN,CLOSE`.
+
+    Empty without the option. Raises BadInput if it has no closing mark.
+    """
     if "thoughts" not in spec.options:
         return ()
     start, comma, end = spec.options["thoughts"].partition(",")
@@ -79,7 +85,10 @@ def _parse_marks(spec: Spec) -> tuple[tuple[str, str], ...]:
 
 
 class ChatModel:
-    """A model that is talked to."""
+    """A chat model behind an OpenAI-compatible server.
+
+    `marks` are pairs of strings around a thought, in addition to the usual ones.
+    """
 
     kind = "chat"
     can: frozenset[type] = frozenset({Ask})
@@ -88,40 +97,42 @@ class ChatModel:
         self.spec = spec
         self._client = client
         self._system = system
-        self._parse_marks = marks
+        self._marks = marks
         self.usage = client.server.usage
         self.count_tokens = client.server.count_tokens
         self.repeats = 1
-        """How many answers to a question it is asked for."""
+        """Number of samples to draw for each question."""
         self.wish = OFF
-        """Whether replies are to be constrained, and by what: one of `WISHES`."""
+        """Constraint that the user wishes for: one of `WISHES`."""
         self.constraint: str | None = None
-        """What replies are constrained by: a kind, which is part of the fingerprint, or nothing."""
-        self._way: Constraint | None = None
-        """How this server is told so."""
+        """Kind of constraint on replies, part of the fingerprint, or None."""
+        self._server_constraint: Constraint | None = None
+        """The constraint in the form that this server obeys, or None."""
         self.constraint_notes: list[str] = []
         determining = {"url": client.server.url + PATH, "system": system, "reading": READING, **client.server.settings}
         self._determining = determining | ({"thoughts": marks} if marks else {})
         self.fingerprint = self.free_fingerprint = f"chat:{json.dumps(self._determining, sort_keys=True)}"
-        """The latter is that of free replies."""
+        """`free_fingerprint` is the fingerprint of replies without a constraint."""
         readings = ({**self._determining, "reading": number} for number in range(1, READING))
         self.earlier = [f"chat:{json.dumps(reading, sort_keys=True)}" for reading in readings]
-        """What replies were kept under: with thoughts not separated from answers, then with Chinese ones not read, then
-        with names compared to the letter."""
+        """Fingerprints of earlier versions: thoughts not separated from answers, then Chinese replies not read,
+        then names compared letter by letter."""
 
     def constrain(self, kind: str | None) -> None:
-        """Constrain replies from now on. They are kept apart from free ones."""
+        """Constrain later replies by a kind of constraint.
+
+        They are free if `kind` is None. It is part of the fingerprint, so that constrained and free replies are stored
+        apart.
+        """
         self.constraint = kind
         if kind is not None:
             self.fingerprint = f"chat:{json.dumps({**self._determining, 'constrain': kind}, sort_keys=True)}"
             self.earlier = []
 
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
-        """The first kind of constraint that the server obeys, or None.
+        """Find the first kind of constraint that the server obeys.
 
-        `constraint_notes` then says what it does with each.
-
-        What it does with each is told in `constraint_notes`.
+        None if it obeys none of `kinds`. Asks the server. The result is described in `constraint_notes`.
         """
         outcomes = []
         for way in CONSTRAINTS:
@@ -129,7 +140,7 @@ class ChatModel:
                 continue
             obeys = self._client.obeys(way)
             if obeys:
-                self._way = way
+                self._server_constraint = way
                 self.constraint_notes = [
                     f"replies are held to the options by {way.field}, which is another task than a free reply; "
                     "?constrain=off asks freely"
@@ -140,19 +151,22 @@ class ChatModel:
         return None
 
     def identify(self) -> ServerIdentity:
-        """Return the model that the server says it serves."""
+        """Ask the server which model it serves."""
         return self._client.server.identify()
 
     @property
     def samples(self) -> bool:
-        """Whether the same question may get another reply.
+        """Whether the same question may get different replies.
 
-        A server may turn out to accept no temperature.
+        It may if the temperature is above 0.
         """
         return float(self._client.server.settings.get("temperature", 1.0)) > 0
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Text that the server reads for a request, and the most tokens it may write."""
+        """Text that is sent for a request, and the longest reply.
+
+        The length is the largest number of tokens. 0 means that there is no such limit.
+        """
         settings = self._client.server.settings
         most = int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
         messages = self._build_messages(request) if isinstance(request, Ask) else []
@@ -161,10 +175,7 @@ class ChatModel:
 
     @property
     def plan(self) -> str:
-        """Describes how answers are read and what was changed for this server.
-
-        Empty until the server has answered.
-        """
+        """Description of how replies are read, and of refused settings."""
         notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
             return "; ".join(notes)
@@ -177,30 +188,34 @@ class ChatModel:
         return "; ".join([how, *often, *notes])
 
     def reread(self, request: Request, place: int, kept: Answer) -> Answer:
-        """Read a reply kept under `earlier[place]` again, as it is read now.
+        """Read a stored reply again with the present rules.
 
-        Only if it has no choice, or if its thought was read too.
+        It was stored under the fingerprint `earlier[place]`. Only replies without a choice are read again, or those
+        whose thought was read as part of the answer. Others are returned as they are.
         """
         if not (isinstance(request, Ask) and isinstance(kept, Reply)):
             return kept
-        with_thought = place == 0 and answer_in(kept.text, self._parse_marks) != kept.text
+        with_thought = place == 0 and answer_in(kept.text, self._marks) != kept.text
         if not with_thought and (kept.choice is not None or kept.why):
             return kept
-        return reply(request, Completion(kept.text), self._parse_marks)
+        return reply(request, Completion(kept.text), self._marks)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Ask all, several at once, yielding replies as they come."""
+        """Send all questions, several at once, yielding (index, reply) as replies arrive."""
         asks = [request for request in requests if isinstance(request, Ask)]
         if len(asks) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Ask)))
-        if asks and self.constraint is not None and self._way is None:
-            self._find_way(self.constraint)
+        if asks and self.constraint is not None and self._server_constraint is None:
+            self._find_constraint_way(self.constraint)
         for index, completion in self._complete_asks(asks):
             too_long = Refusal(completion.text) if completion.too_long else None
-            yield index, too_long or reply(asks[index], completion, self._parse_marks, self.constraint)
+            yield index, too_long or reply(asks[index], completion, self._marks, self.constraint)
 
-    def _find_way(self, kind: str) -> None:
-        """Find the server's way to a kind of constraint, or raise BadInput."""
+    def _find_constraint_way(self, kind: str) -> None:
+        """Find how the server is told to use a kind of constraint.
+
+        Raises BadInput if it obeys none.
+        """
         if self.find_constraint([kind]) is None:
             reason = self.constraint_notes.pop().partition(": ")[2]
             raise BadInput(
@@ -209,7 +224,10 @@ class ChatModel:
             )
 
     def _complete_asks(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Completion]]:
-        """The completions of questions, several of one question at once."""
+        """Yield the completion of each question, by index.
+
+        Questions with the same request are samples, which are requested together.
+        """
         bodies = [self._build_body(ask) for ask in asks]
         samples: dict[str, list[int]] = {}
         for index, body in enumerate(bodies):
@@ -223,14 +241,18 @@ class ChatModel:
             yield next(waiting[number]), completion
 
     def _build_body(self, ask: Ask) -> Body:
-        """The body of a question, with a seed for each sample."""
+        """Build the request for a question, with a different seed for each sample."""
         body: dict[str, Any] = {"messages": self._build_messages(ask)}
         seed = self._client.server.settings.get("seed")
         if seed is not None and ask.sample:
             body["seed"] = seed + ask.sample
-        return body if self._way is None else {**body, **self._way.body(ask.options)}
+        return body if self._server_constraint is None else {**body, **self._server_constraint.body(ask.options)}
 
     def _build_messages(self, ask: Ask) -> Messages:
+        """Build the messages for a question.
+
+        The system's message comes first, if there is one.
+        """
         system = [{"role": "system", "content": self._system}] if self._system else []
         return [*system, {"role": "user", "content": ask.prompt}]
 
@@ -240,10 +262,9 @@ def reply(
 ) -> Reply:
     """Read the reply in a completion.
 
-    It has log-probabilities if the server gives them. A refusal chooses nothing.
-
-    A reply that was cut off in its thought says nothing either. Where the thought has no mark, it may be all there
-    is of a text that was cut off: what does not begin with its answer has not come to it.
+    `marks` are pairs of strings around a thought. `constraint` is the kind of constraint the reply was held to, if any.
+    A refusal has no choice, and neither has a reply that ended within its thought. If a reply was cut off and has no
+    marks, it may be all thought: then only an answer at its beginning counts.
     """
     text = completion.text
     answer = answer_in(text, marks)
@@ -260,7 +281,10 @@ def reply(
 
 
 def _explain_silence(completion: Completion, answer: str | None) -> str | None:
-    """Why a completion chooses nothing, or None if its answer cannot be read."""
+    """Reason why a completion has no answer.
+
+    None if its answer is unreadable.
+    """
     if completion.cut:
         return UNFINISHED
     if answer is None:
@@ -269,18 +293,22 @@ def _explain_silence(completion: Completion, answer: str | None) -> str | None:
 
 
 def _unwrap_answer(answer: str, constraint: str | None) -> str:
-    """An answer without the JSON that it was held to."""
+    """Return the answer without the JSON object of a JSON constraint."""
     return said_in_json(answer) if constraint == JSON else answer
 
 
 def _find_choice(ask: Ask, answer: str, in_thought: bool) -> int | None:
+    """Index of the option that an answer chooses, or None.
+
+    With `in_thought`, only an answer at its beginning counts.
+    """
     return choice_in(answer, ask.options, ask.aliases, filled=filled_text(ask.prompt), only_leading=in_thought)
 
 
 def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[ChatToken]:
-    """The tokens from the beginning of the answer on.
+    """Tokens of a reply from the beginning of its answer on.
 
-    Those of the thought may come before them or be missing.
+    Empty if the answer is not found in them. Tokens of the thought may come before, or be missing.
     """
     position = "".join(token.text for token in tokens).rfind(answer)
     for index, token in enumerate(tokens):
@@ -291,21 +319,20 @@ def _find_answer_tokens(tokens: Sequence[ChatToken], answer: str) -> Sequence[Ch
 
 
 def filled_text(prompt: str) -> FilledText | None:
-    """Text around the blank of a question.
+    """The text around the blank of a prompt, for replies that repeat it.
 
-    None if no line has a blank, or several lines have one.
+    None unless exactly one line of the prompt has a blank.
     """
     lines = BLANKED_LINE.findall(prompt)
     return FilledText.of(*lines[0]) if len(lines) == 1 else None
 
 
 def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice: int) -> tuple[float, ...] | None:
-    """Log-probability of each option at the token that names the chosen one.
+    """Log-probability of each option, at the token that names the chosen one.
 
-    None if no token shows it.
-
-    An option's probability is that of all listed tokens that begin it and no other ("B", " b", "(B"). One that is not
-    listed gets the smallest that is, which it cannot exceed.
+    None if there is no such token, or if it has no alternatives. An option's probability is the sum over the listed
+    tokens that begin this option and no other ("B", " b", "(B"). An option without such a token gets the smallest
+    listed probability, which is the largest it can have.
     """
     lowered_options = [option.lower() for option in options]
     chosen = lowered_options[choice]
@@ -322,7 +349,10 @@ def option_logprobs(tokens: Sequence[ChatToken], options: Sequence[str], choice:
 
 
 def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple[float, ...] | None:
-    """Log-probability of each option from a token's alternatives, or None if there is only one."""
+    """Log-probability of each option among a token's alternatives.
+
+    None if fewer than two alternatives are listed.
+    """
     listed: list[float] = []
     by_option: dict[int | None, list[float]] = defaultdict(list)
     for text, logprob in token.alternatives:
@@ -336,8 +366,8 @@ def _sum_alternatives(token: ChatToken, lowered_options: Sequence[str]) -> tuple
     return tuple(float(np.logaddexp.reduce(group)) for group in groups)
 
 
-def _find_begun_option(token: str, wanted: Sequence[str]) -> int | None:
-    """Index of the one option that a token begins, or None."""
+def _find_begun_option(token: str, lowered_options: Sequence[str]) -> int | None:
+    """Index of the only option that begins with a token, or None."""
     bare = token.strip(AROUND + "*`").lower()
-    begun = [index for index, option in enumerate(wanted) if bare and option.startswith(bare)]
+    begun = [index for index, option in enumerate(lowered_options) if bare and option.startswith(bare)]
     return begun[0] if len(begun) == 1 else None

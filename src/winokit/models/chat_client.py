@@ -1,7 +1,7 @@
 """Request chat completions from a server, for `chat:` models.
 
-What the server does not accept (log-probabilities, a temperature, the name of a setting) is found out with the first
-request and done without, and told in `notes`.
+Some servers do not accept log-probabilities, a temperature, or the name of a setting. The first request shows this.
+Later requests leave these out, and `notes` says so.
 """
 
 import re
@@ -16,7 +16,7 @@ from winokit.models.thoughts import answer_in, thinking_aloud
 
 PATH = "/chat/completions"
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Where a message has its thought, if it is kept apart: a text, or parts."""
+"""Fields of a message for a separate thought, as a text or as parts."""
 LOGPROBS = ("logprobs", "top_logprobs")
 TOO_LARGE = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
@@ -33,52 +33,54 @@ class ChatToken:
 
 @dataclass(frozen=True)
 class Completion:
-    """A server's reply: its text, and how it ended.
+    """A server's completion: its text, and how it ended.
 
-    The text has any thought in it. Tokens come with log-probabilities if the server gives them.
+    The text includes any thought. `cut` means that the token limit ended it. `tokens` is None without
+    log-probabilities.
     """
 
     text: str
     refused: bool = False
     cut: bool = False
     ended: bool = False
-    """The server says that it came to its end by itself."""
+    """Whether the server says that the reply ended by itself."""
     too_long: bool = False
-    """The conversation did not fit into the model's context; the text is the server's complaint."""
+    """Whether the conversation was too long for the model. The text is then the server's complaint."""
     tokens: tuple[ChatToken, ...] | None = None
 
 
 class ChatClient:
-    """A server that answers chat messages.
+    """Requests chat completions from a server, and adapts the settings to it.
 
     Parameters
     ----------
     server
-        Its settings go into every request beside the messages.
+        The server. Its settings go into every request, in addition to the messages.
     needs_logprobs
-        Whether a server without log-probabilities is an error; else they are done without.
+        Whether it is an error if the server gives no log-probabilities.
     """
 
     def __init__(self, server: ModelServer, *, needs_logprobs: bool = False) -> None:
         self.server = server
         self.notes: list[str] = []
-        """What had to be changed for this server."""
+        """Changes of settings that this server needed."""
         self._needs_logprobs = needs_logprobs
         self.settled = False
-        """Whether an answer has shown what the server gives."""
+        """Whether a reply has shown if the server gives log-probabilities."""
         self._takes_n: bool | None = None
-        """Whether a request may be for several replies; None until that was tried."""
+        """Whether the server gives several replies to one request. None as long as that was not tried."""
 
     def complete(self, bodies: Sequence[Body]) -> Iterator[tuple[int, Completion]]:
-        """Send every body, yielding (index, completion) when each is known."""
+        """Send every request, yielding (index, completion) as they arrive."""
         return self.server.stream(
             PATH, bodies, self._read_payload, self._handle_complaint, first_alone=not self.settled
         )
 
     def complete_many(self, bodies: Sequence[Body], counts: Sequence[int]) -> Iterator[tuple[int, Completion]]:
-        """Send every body for several replies, at once if the server can.
+        """Send every request for several completions, yielding (index, completion).
 
-        What a server leaves out is asked for one by one.
+        `counts` has the number of completions for each. They are requested together if the server can do that, else one
+        by one.
         """
         indices = range(len(bodies))
         replies_left = dict(zip(indices, counts, strict=True))
@@ -99,7 +101,10 @@ class ChatClient:
             yield singly[number], completion
 
     def _ask_several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
-        """Ask for all replies to a body in one request."""
+        """Send one request for all completions that a body still needs.
+
+        `left` has the number of completions that are still missing, by index, and is updated.
+        """
         sent = [{**bodies[index], "n": left[index]} for index in indices]
         for number, completions in self.server.stream(PATH, sent, self._read_payloads, self._handle_refused_count):
             index = indices[number]
@@ -112,13 +117,17 @@ class ChatClient:
                 yield index, completion
 
     def _read_payloads(self, payload: Any) -> list[Completion]:
+        """Read all completions of a response."""
         choices = payload["choices"]
         if not choices:
             raise ValueError("no reply")
         return [self._read_payload({**payload, "choices": [choice]}) for choice in choices]
 
     def _handle_refused_count(self, complaint: Complaint) -> list[Completion] | None:
-        """Return no replies if the server refuses to give several."""
+        """Handle a complaint about a request for several completions.
+
+        Empty if the server does not give several: they are then requested one by one. None if a setting was changed.
+        """
         if self._takes_n is None and complaint.status in (400, 422) and not complaint.too_long:
             self._takes_n = False
             self.notes.append("the server refuses several replies a request, and is asked several times")
@@ -127,7 +136,10 @@ class ChatClient:
         return None if refused is None else [refused]
 
     def obeys(self, constraint: Constraint) -> bool | None:
-        """Whether the server obeys a constraint, or None if it refuses it."""
+        """Whether the server obeys a constraint, or None if it refuses it.
+
+        Asks a question whose natural answer the constraint does not allow.
+        """
         logprobs = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
         self.server.settings = _drop_settings(self.server.settings, *LOGPROBS)
         body = {"messages": [{"role": "user", "content": QUESTION}], **constraint.body(FRUITS)}
@@ -149,9 +161,9 @@ class ChatClient:
         return constraint.said((answer_in(reply.text) or "").strip()) in FRUITS
 
     def _handle_complaint(self, complaint: Complaint) -> Completion | None:
-        """Change the setting that the server complains about, or raise the complaint.
+        """Drop or rename the setting that the server complains about, and return None.
 
-        A conversation that is too long gets a completion that says so.
+        Other complaints are raised. For a conversation that is too long, a completion that says so is returned.
         """
         if complaint.too_long:
             return Completion(complaint.text, too_long=True)
@@ -164,7 +176,10 @@ class ChatClient:
         return None
 
     def _read_payload(self, payload: Any) -> Completion:
-        """Read a completion. The first one shows whether log-probabilities come with it."""
+        """Read the completion of a response.
+
+        The first response shows whether there are log-probabilities.
+        """
         completion = read_completion(payload)
         settings = self.server.settings
         if self.settled or completion.refused or not (answer_in(completion.text) or "").strip():
@@ -179,11 +194,10 @@ class ChatClient:
 
 
 def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Body, str] | None:
-    """Settings without what a server's complaint names, and a note.
+    """Change the settings that a server's complaint names, and describe the change.
 
-    None if there is nothing to leave out.
-
-    With `guess`, a complaint that names nothing is taken to mean log-probabilities, which fewest servers know.
+    None if there is nothing to change. With `guess`, a complaint that names no setting is taken to be about
+    log-probabilities, which the fewest servers know.
     """
     if TOO_LARGE.search(complaint):
         return None
@@ -205,7 +219,7 @@ def without_refused(settings: Body, complaint: str, *, guess: bool) -> tuple[Bod
 def read_completion(payload: Any) -> Completion:
     """Read the completion in a server's JSON.
 
-    Raises one of many errors if there is none.
+    Raises one of several errors (such as KeyError or ValueError) if there is none.
     """
     choice = payload["choices"][0]
     message = choice["message"]
@@ -226,19 +240,20 @@ def read_completion(payload: Any) -> Completion:
 
 
 def _is_thought(part: Any) -> bool:
+    """Whether a part of a message's content is a thought."""
     return isinstance(part, dict) and part.get("type") in ("thinking", "reasoning")
 
 
 def _list_separate_thoughts(message: Mapping[str, Any]) -> list[Any]:
-    """Thoughts that a server keeps apart from the text of its message."""
+    """Thoughts in a message that are separate from its content."""
     values = [message.get(name) for name in THOUGHTS]
     return [value for value in values if isinstance(value, str | list) and value]
 
 
 def _join_text(parts: Any) -> str:
-    """Text of a string, of a part, or of a list of parts.
+    """Text of a message's content.
 
-    A part has its text under one of several names, or has parts of its own.
+    The content is a string, a part, or a list of parts.
     """
     if isinstance(parts, dict):
         texts = [parts.get(name) for name in ("text", "thinking", "summary", "reasoning")]
@@ -247,6 +262,10 @@ def _join_text(parts: Any) -> str:
 
 
 def _read_token(entry: Mapping[str, Any]) -> ChatToken:
+    """Read a token with its alternatives.
+
+    Raises ValueError for a log-probability that is NaN.
+    """
     listed = {item["token"]: float(item["logprob"]) for item in entry.get("top_logprobs") or ()}
     text = entry["token"]
     logprob = float(entry["logprob"])
@@ -257,4 +276,5 @@ def _read_token(entry: Mapping[str, Any]) -> ChatToken:
 
 
 def _drop_settings(settings: Body, *names: str) -> Body:
+    """Return the settings without some names."""
     return {name: value for name, value in settings.items() if name not in names}

@@ -1,12 +1,13 @@
 """Apply chat templates: a question as the user's turn, up to the answer.
 
-`hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option of
-an `Ask` is then scored as the whole answer of the assistant, with whatever the template puts before an answer (`gap`).
-Solved examples stay before the question, in the same turn: one user's message holds all that `ask` writes.
+`hf:NAME?chat_template=auto` takes the tokenizer's template, `chat_template=FILE` that of a Jinja file. Each option
+of an `Ask` is then scored as the whole answer of the assistant, after whatever the template writes before an answer
+(`gap`). Solved examples stay before the question, in the same turn.
 
-The template writes BOS and every other special token itself, so that none is added to its text. A `Continuation` asks
-how a text goes on, which nobody says in a conversation, so that such scorings (partial, full, special-word, pronoun)
-are refused; lm-evaluation-harness puts what precedes into the user's mouth and scores the rest as the assistant's.
+The template writes BOS and every other special token itself, so none is added to its text. A `Continuation` asks
+how a text goes on, which has no place in a conversation. So such scorings (partial, full, special-word, pronoun)
+are refused. lm-evaluation-harness makes the context the user's turn instead, and scores the rest as the
+assistant's.
 """
 
 import hashlib
@@ -20,12 +21,15 @@ from winokit.files import read_text
 
 QUESTION = "Which one is it?"
 ANSWER = "This-one"
-"""Read when a template is loaded, to see what it writes around them."""
+"""Sample question and answer, which show what a template writes around them."""
 THOUGHTS = ("<think>", "[THINK]", "<reasoning>", "<seed:think>")
 
 
 class ChatTemplate:
-    """A tokenizer with the template it is to use."""
+    """A chat template with its tokenizer.
+
+    `place` names the model in errors. `gap` is the white space that the template writes before an answer.
+    """
 
     def __init__(self, tokenizer: Any, template: str, place: str) -> None:
         self._tokenizer = tokenizer
@@ -50,9 +54,9 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, option: str | None, tokenizer: Any, place: str) -> "ChatTemplate | None":
-        """The template that the option means, or None if it names none.
+        """Load the template that the option `chat_template` names.
 
-        `auto` is the tokenizer's own, anything else is a file.
+        None without the option. `auto` is the tokenizer's own template, anything else a Jinja file.
         """
         if option is None:
             return None
@@ -68,10 +72,17 @@ class ChatTemplate:
             ) from None
 
     def opened(self, prompt: str) -> tuple[str, str]:
-        """The conversation up to the answer, and the gap before the answer."""
+        """The conversation up to the answer, and the gap before it.
+
+        The prompt is the user's turn.
+        """
         return self._render_turns(("user", prompt)), self.gap
 
     def _render_turns(self, *turns: tuple[str, str], answered: bool = False) -> str:
+        """Render turns, each a pair of role and content.
+
+        Without `answered`, the text ends where the assistant begins to answer.
+        """
         messages = [{"role": role, "content": content} for role, content in turns]
         try:
             text: str = self._tokenizer.apply_chat_template(

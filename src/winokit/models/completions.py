@@ -1,14 +1,15 @@
 """Log-probabilities of texts from a server: `completions:MODEL@URL` (vLLM, SGLang, llama-cpp-python, TGI and others).
 
-A causal model as `hf:` is, with the server's own tokens: a text is sent once, and the log-probabilities of its tokens
-come back by whichever of the `DIALECTS` the server speaks, which a probe finds out before the first text. A server that
-gives those of what it generates only is refused: scores would be made of nothing.
+The model is causal, as `hf:` models are, with the server's own tokens. A text is sent once, and the
+log-probabilities of its tokens come back in one of the `DIALECTS`. A probe finds the server's dialect before the
+first text. A server that gives log-probabilities only of generated tokens is refused.
 
-The tokens that reach beyond the context are scored, by their place in the text (`alignment`). Whether texts begin with
-BOS is the server's affair; where they do not, the first token of a text without context is read and not scored.
+The tokens that reach beyond the context are scored, by their place in the text (`alignment`). The server decides
+whether texts begin with BOS. Without BOS, the first token of a text without context is read and not scored.
 
-Options: those of servers (`server.connect`); `bos`: the text of a token that is to stand before every text, for a
-server that puts none there (`bos=<s>`); `batch`: texts in one call at most, where the server takes lists.
+Options are those of servers (`server.connect`), and two more. `bos` is the text of a token to put before every
+text, for a server that puts none there (`bos=<s>`). `batch` is the largest number of texts in one call, if the
+server takes lists.
 """
 
 import json
@@ -22,18 +23,18 @@ from typing import Any
 from winokit.errors import BadInput
 from winokit.models.alignment import PlacedToken, ServedToken, align
 from winokit.models.base import Answer, Ask, Continuation, NothingToScore, Piece, Pieces, Refusal, Request
-from winokit.models.boundary import ALONE, joined, moved, parts_of
+from winokit.models.boundary import ALONE, join_answers, moved, split_requests
 from winokit.models.identity import ServerIdentity
-from winokit.models.reading import bare
+from winokit.models.reading import strip_spaces
 from winokit.models.registry import Spec
 from winokit.models.server import SERVER_OPTIONS, Body, Bundle, Complaint, ModelServer, connect
 
 PROBE = "one two three four five six seven eight nine ten eleven twelve"
-"""A text of which any model knows the next word, so that numbers which belong to the next token are found out."""
+"""Text whose next words any model can predict, so that shifted log-probabilities are noticed."""
 BATCH = 16
-"""Texts in one call at most."""
+"""Most texts in one call."""
 READING = 1
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 WAY_OUT = (
     "vLLM, SGLang and `python -m llama_cpp.server --logits_all true` give them; llama.cpp's own server does not "
     "(gguf:FILE reads the file itself), and chat:MODEL@URL does without"
@@ -45,33 +46,34 @@ BOS_WAY_OUT = "name the token that texts begin with, as ?bos=<s>, or use gguf:FI
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way to ask a server for log-probabilities of a text and to read them."""
+    """One way to request and read log-probabilities of a text."""
 
     name: str
     asks: Mapping[str, Any]
-    """What a request has beside the text."""
+    """Fields of a request in addition to the text."""
     read: Callable[[Any], list[ServedToken]]
-    """From the JSON of an answer; one of many errors where it is no such answer."""
+    """Reads the JSON of a response. Raises one of several errors if it has no log-probabilities."""
     path: str = "/completions"
     text: str = "prompt"
-    """What a request calls the text."""
+    """Name of the field for the text."""
     lists: bool = True
-    """Whether a prompt may be a list of texts, each with a choice of its own in the answer."""
+    """Whether a request may have a list of texts, each with its own choice in the response."""
 
     def body(self, text: str) -> Body:
-        """Build the request about a text."""
+        """Build the request for a text."""
         return {self.text: text, **self.asks}
 
 
 def _read_echo(payload: Any) -> list[ServedToken]:
+    """Read tokens and log-probabilities from a completion that echoes the prompt."""
     logprobs = payload["choices"][0]["logprobs"]
     return list(zip(logprobs["tokens"], logprobs["token_logprobs"], strict=True))
 
 
 def _read_prompt_logprobs(payload: Any) -> list[ServedToken]:
-    """Tokens of vLLM's table by token id for each position.
+    """Read tokens and log-probabilities from vLLM's `prompt_logprobs`.
 
-    As no alternatives are asked for, each table has only the text's own token.
+    It has a table of tokens for each position, with only the text's own token, since no alternatives are requested.
     """
     choice = payload["choices"][0]
     listed = choice.get("prompt_logprobs") or payload["prompt_logprobs"]
@@ -86,12 +88,13 @@ def _read_prompt_logprobs(payload: Any) -> list[ServedToken]:
 
 
 def _read_generated(payload: Any) -> list[ServedToken]:
+    """Read tokens and log-probabilities from SGLang's `/generate`."""
     rows = payload["meta_info"]["input_token_logprobs"]
     return [(text, logprob) for logprob, _, text in rows]
 
 
 ONE_TOKEN = {"max_tokens": 1, "temperature": 0}
-"""Of servers that take no zero; what is generated is not read."""
+"""Settings for servers that must generate a token. It is not read."""
 SGLANG = {
     "sampling_params": {"max_new_tokens": 1, "temperature": 0},
     **{"return_logprob": True, "logprob_start_len": 0, "return_text_in_logprobs": True},
@@ -101,18 +104,24 @@ DIALECTS = (
     Dialect("prompt_logprobs", {"prompt_logprobs": 0, **ONE_TOKEN}, _read_prompt_logprobs),
     Dialect("/generate", SGLANG, _read_generated, "//generate", "text", lists=False),
 )
-"""As OpenAI had it, as vLLM has it, and SGLang's own."""
+"""Dialects of OpenAI's old API, of vLLM, and of SGLang, in the order in which they are tried."""
 
 
 def load(spec: Spec) -> "CompletionsModel":
-    """Connect to the server that the SPEC names. Nothing is sent yet."""
+    """Make the model of a completions SPEC.
+
+    Nothing is sent to its server yet.
+    """
     spec.only(*SERVER_OPTIONS, "bos", "batch")
     batch = spec.number("batch", BATCH, least=1)
     return CompletionsModel(str(spec), connect(spec), spec.options.get("bos", ""), batch)
 
 
 class CompletionsModel:
-    """A causal model behind a server that gives log-probabilities of texts."""
+    """A causal model behind a server that returns log-probabilities of texts.
+
+    `bos` is put before every text. `batch` is the largest number of texts in one call.
+    """
 
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation, Ask})
@@ -127,34 +136,38 @@ class CompletionsModel:
         self._lists: bool | None = None
         self._bundle = Bundle(batch, _join_bodies, _split_payload)
         self._read: dict[str, list[PlacedToken] | Refusal] = {}
-        """What is known of texts: one text may be asked about in several ways."""
+        """Tokens of texts that were read, or the refusal. The same text may be needed for several requests."""
         determining = {"url": server.url, "bos": bos, "reading": READING, **server.settings}
         self.fingerprint = f"completions:{json.dumps(determining, sort_keys=True)}"
         self.notes: tuple[str, ...] = ()
 
     def identify(self) -> ServerIdentity:
-        """Return the model that the server says it serves.
+        """Ask the server which model it serves.
 
-        Answers in memory are forgotten, since it may be another model now.
+        Texts read so far are forgotten, since it may be another model now.
         """
         self._read.clear()
         return self._server.identify()
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """Texts that the server reads for a request, and the most tokens it may write."""
-        parts = [part for _, part in parts_of(self, [request])]
+        """Texts that are sent for a request.
+
+        Each comes with the number of tokens that is generated.
+        """
+        parts = [part for _, part in split_requests(self, [request])]
         return [(_join_whole(part), 1) for part in parts if _has_text(part)]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Send each distinct text once, in alphabetical order.
+        """Answer requests, sending each distinct text once, in alphabetical order.
 
-        Texts that begin alike are then near each other in a server's cache.
+        So texts that begin alike follow each other, which suits a server's cache.
         """
-        parts = parts_of(self, requests)
+        parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
-        yield from joined(requests, owners, self._answer_parts([part for _, part in parts]))
+        yield from join_answers(requests, owners, self._answer_parts([part for _, part in parts]))
 
     def _answer_parts(self, parts: Sequence[Continuation]) -> Iterator[tuple[int, Pieces | Refusal]]:
+        """Yield the answer to each part, by its number."""
         asking: dict[str, list[int]] = defaultdict(list)
         for number, part in enumerate(parts):
             if _has_text(part):
@@ -178,7 +191,10 @@ class CompletionsModel:
                 yield number, self._cut_pieces(parts[number], self._read[text])
 
     def _probe_dialects(self) -> Dialect:
-        """The first dialect that gives a log-probability for every token but the first."""
+        """Find the first dialect that gives log-probabilities, by sending a short text.
+
+        Raises BadInput if there is none, or if the numbers belong to other tokens.
+        """
         failures = []
         for dialect in DIALECTS:
             try:
@@ -207,9 +223,9 @@ class CompletionsModel:
         raise self._server.error("", fact, f"is {self._bos} a token of this model? {WAY_OUT}" if self._bos else WAY_OUT)
 
     def _check_lists(self, dialect: Dialect) -> bool:
-        """Whether two texts in one call come back as two, each with its numbers.
+        """Whether the server answers two texts in one call separately.
 
-        The server is asked once.
+        It is asked once.
         """
         if self._lists is None:
             texts = (PROBE, " ".join(reversed(PROBE.split())))
@@ -226,6 +242,7 @@ class CompletionsModel:
         return self._lists
 
     def _note_start(self, tokens: Sequence[ServedToken]) -> None:
+        """Note whether the server puts tokens before a text."""
         placed = align(PROBE, tokens) or []
         before = sum(token.end == 0 for token in placed)
         if not before and not self._bos:
@@ -235,9 +252,9 @@ class CompletionsModel:
             self.notes = (f"{self.spec}: the server reads {before} tokens before every text{way_out}",)
 
     def _place_tokens(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
-        """Place the tokens of a text, after checking that they are its own.
+        """Find the places of a server's tokens in a text.
 
-        Raises BadInput if one has no log-probability.
+        Raises BadInput if they are not those of the text, or if one has no log-probability.
         """
         placed = align(text, tokens)
         if placed is None:
@@ -253,7 +270,7 @@ class CompletionsModel:
         return placed
 
     def _cut_pieces(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
-        """The pieces of a continuation from the tokens of its whole text."""
+        """Pieces of a continuation, given the tokens of its context and text together."""
         if isinstance(read, Refusal):
             return read
         context, text = moved(part)
@@ -270,7 +287,7 @@ class CompletionsModel:
                 return Refusal(UNPLACED)
             scored = True
             if logprob is not None:
-                start, end = bare(whole_text, token_start, token_end)
+                start, end = strip_spaces(whole_text, token_start, token_end)
                 piece_start = min(max(start - origin, 0), length)
                 piece_end = min(max(end - origin, 0), length)
                 pieces.append(Piece(piece_start, piece_end, logprob))
@@ -280,12 +297,15 @@ class CompletionsModel:
 
 
 def _join_bodies(bodies: Sequence[Body]) -> Body:
-    """Put several texts into one call."""
+    """Join the requests for several texts into one."""
     return {**bodies[0], "prompt": [body["prompt"] for body in bodies]}
 
 
 def _split_payload(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Split the answer to a call into an answer for each text."""
+    """Split the response to several texts into one for each.
+
+    Raises ValueError if their number differs.
+    """
     choices = {choice["index"]: choice for choice in payload["choices"]}
     if len(payload["choices"]) != count:
         raise ValueError(f"{len(payload['choices'])} choices for {count} texts")
@@ -293,21 +313,25 @@ def _split_payload(payload: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 
 def _join_whole(part: Continuation) -> str:
+    """Context and text of a part as one text."""
     return "".join(moved(part))
 
 
 def _has_text(part: Continuation) -> bool:
-    """Whether there is something to send and to score."""
+    """Whether a part has any text to send and to score."""
     return bool(part.text) and not _join_whole(part).isspace()
 
 
 def _refuse_too_long(complaint: Complaint) -> Refusal | None:
-    """Refuse a text that the model cannot read, or return None for other complaints."""
+    """Refusal for a complaint that the text is too long.
+
+    None for other complaints.
+    """
     return Refusal(complaint.text) if complaint.too_long else None
 
 
 def _are_logprobs(numbers: Sequence[Any]) -> bool:
-    """Whether all are finite numbers that are not above zero, but for rounding."""
+    """Whether all numbers are finite and, up to rounding, not above zero."""
     try:
         return isfinite(sum(numbers)) and max(numbers, default=0) < 1e-3
     except (TypeError, OverflowError):
@@ -315,9 +339,9 @@ def _are_logprobs(numbers: Sequence[Any]) -> bool:
 
 
 def _is_shifted(payload: Any) -> bool:
-    """Whether the likeliest tokens of the probe belong to the next position.
+    """Whether the log-probabilities of the probe belong to the next token.
 
-    llama-cpp-python 0.3.36 takes the numbers behind a token for its own where a text does not begin with BOS.
+    llama-cpp-python 0.3.36 shifts them for texts that do not begin with BOS.
     """
     try:
         logprobs = payload["choices"][0]["logprobs"]
@@ -332,12 +356,12 @@ def _is_shifted(payload: Any) -> bool:
 
 
 def _get_likeliest(logprobs: Mapping[str, float] | None) -> str | None:
-    """The token of the highest log-probability, or None if there is none."""
+    """Token with the highest log-probability, or None if there is none."""
     return max(logprobs, key=logprobs.__getitem__) if logprobs else None
 
 
 def _find_fault(tokens: Sequence[ServedToken]) -> str | None:
-    """What is wrong with the tokens of the probe, or None."""
+    """Describe a fault in the tokens of the probe, or return None."""
     placed = align(PROBE, tokens)
     if placed is None:
         return f"{len(tokens)} tokens, not those of the text"

@@ -1,7 +1,7 @@
 """Hold replies to the options by a choice, a grammar or a JSON schema.
 
-No standard says how. Which way a server accepts, and obeys, is found out by asking it for a fruit where the question is
-a city: many servers take a field that they do not know, and ignore it.
+There is no standard for this, and many servers accept a field that they do not know, and ignore it. So each way is
+tried on the server with a question about a city that may only be answered with a fruit.
 """
 
 import json
@@ -17,36 +17,41 @@ CHOICE = "choice"
 GRAMMAR = "grammar"
 JSON = "json"
 KINDS = (CHOICE, GRAMMAR, JSON)
-"""What replies are constrained by, from what changes a reply least."""
+"""Kinds of constraint, from the one that changes replies least."""
 WISHES = (AUTO, OFF, *KINDS)
-"""What `?constrain=` takes."""
+"""Values of the option `constrain`."""
 ANSWER = "answer"
-"""The only field of a reply in JSON."""
+"""Name of the only field of a JSON reply."""
 QUESTION = "What is the capital of France? Answer in one short sentence."
 FRUITS = ("quince", "medlar")
-"""What the question is to be answered with, by constraint alone."""
+"""Options that no free reply to the question would be."""
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """One way to tell a server which replies are allowed."""
+    """One way to tell a server which replies are allowed.
+
+    A reply must be one of the options.
+    """
 
     kind: str
     field: str
-    """Its name in a request, by which it is told."""
+    """Name of the request's field."""
     value_of: Callable[[Sequence[str]], Any]
 
     def body(self, options: Sequence[str]) -> Body:
-        """The fields of a request beside its messages."""
+        """Fields of a request that hold the reply to some options."""
         return {self.field: self.value_of(options)}
 
     def said(self, answer: str) -> str:
-        """The answer, without its JSON if it has one."""
+        """The option that a constrained reply says, without its JSON."""
         return said_in_json(answer) if self.kind == JSON else answer
 
 
 def said_in_json(answer: str) -> str:
-    """The answer in a reply of JSON, or the reply itself.
+    """The answer in a JSON reply.
+
+    Any other reply is returned as it is.
 
     >>> said_in_json('{"answer": "B"}'), said_in_json("B")
     ('B', 'B')
@@ -60,7 +65,7 @@ def said_in_json(answer: str) -> str:
 
 
 def _make_grammar(options: Sequence[str]) -> str:
-    """A grammar of llama.cpp that allows the options alone.
+    """Write a llama.cpp grammar that allows only the options.
 
     >>> _make_grammar(["A", "B"])
     'root ::= "A" | "B"'
@@ -69,7 +74,10 @@ def _make_grammar(options: Sequence[str]) -> str:
 
 
 def _make_schema(options: Sequence[str]) -> Body:
-    """A response format of OpenAI with one field, an option."""
+    """Build OpenAI's response format for one of the options.
+
+    The reply is then an object with one field.
+    """
     schema = {
         "type": "object",
         "properties": {ANSWER: {"type": "string", "enum": list(options)}},
@@ -85,4 +93,4 @@ CONSTRAINTS = (
     Constraint(GRAMMAR, "grammar", _make_grammar),  # llama.cpp
     Constraint(JSON, "response_format", _make_schema),  # OpenAI, and most others
 )
-"""Every way there is, in the order in which a server is asked for them."""
+"""All ways to constrain replies, in the order in which they are tried."""

@@ -23,7 +23,10 @@ WORD = re.compile(r"\s*\S+")
 
 
 class EnsembleModel:
-    """Models that answer together."""
+    """Several models whose answers are combined.
+
+    `combine` is `probability`, `logprob` or `vote`. Raises BadInput if the members have no type of request in common.
+    """
 
     def __init__(self, spec: str, members: Sequence[base.Model], combine: str = "probability") -> None:
         check_known("way to combine", combine, COMBINE)
@@ -47,17 +50,17 @@ class EnsembleModel:
 
     @property
     def plan(self) -> str:
-        """Plans of the members that have one."""
+        """Plans of the members that have one, each after the member's name."""
         plans = ((member.spec, getattr(member, "plan", "")) for member in self.members)
         return "; ".join(f"{spec}: {plan}" for spec, plan in plans if plan)
 
     @property
     def fingerprint(self) -> str:
-        """The members' fingerprints and how they are combined."""
+        """Fingerprints of the members, and how they are combined."""
         return f"ensemble {self.combine} " + " + ".join(member.fingerprint for member in self.members)
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer each request when the last member has answered it."""
+        """Answer requests, each as soon as all members have answered it."""
         answers: list[list[base.Answer]] = [[] for _ in requests]
         for member in self.members:
             for index, answer in member.answer(requests):
@@ -66,12 +69,15 @@ class EnsembleModel:
                     yield index, self.combined(requests[index], answers[index])
 
     def close(self) -> None:
-        """Free the memory of every member."""
+        """Free the memory of all members."""
         for member in self.members:
             release(member)
 
     def combined(self, request: base.Request, answers: Sequence[base.Answer]) -> base.Answer:
-        """Combine the members' answers to one request."""
+        """Combine the members' answers to a request.
+
+        A refusal by one of them is the answer.
+        """
         for answer in answers:
             if isinstance(answer, base.Refusal):  # what one of them cannot read, they cannot read together
                 return answer
@@ -80,7 +86,10 @@ class EnsembleModel:
         return self._combine_words(getattr(request, "text", ""), answers)
 
     def _combine_words(self, text: str, answers: Sequence[base.Answer]) -> base.Pieces:
-        """One piece for each word, from the members' log-probabilities of that word."""
+        """Combine the members' pieces into one piece for each word.
+
+        A member's log-probability of a word is the sum over its tokens.
+        """
         words = [match.span() for match in WORD.finditer(text)]
         rows = [_sum_word_logprobs(answer, words) for answer in answers]
         logprobs = np.array(rows)
@@ -94,7 +103,7 @@ class EnsembleModel:
 
 
 def _average_scores(answers: Sequence[base.Answer]) -> base.Scores:
-    """Mean of the members' numbers. Members that abstain do not count."""
+    """Mean of the members' scores. Members that abstain are left out."""
     member_values = [
         answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
     ]
@@ -102,13 +111,14 @@ def _average_scores(answers: Sequence[base.Answer]) -> base.Scores:
 
 
 def _sum_word_logprobs(answer: base.Answer, words: Sequence[tuple[int, int]]) -> list[float]:
+    """Summed log-probability of each word's span."""
     return [_sum_word_logprob(answer, span) for span in words]
 
 
 def _sum_word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
-    """Summed log-probability of the pieces that start within a word.
+    """Summed log-probability of the pieces that start within a word's span.
 
-    White space before a word belongs to it.
+    The span includes the white space before the word.
     """
     pieces: base.Pieces = answer if isinstance(answer, tuple) else ()
     start, end = span
@@ -116,15 +126,15 @@ def _sum_word_logprob(answer: base.Answer, span: tuple[int, int]) -> float:
 
 
 def load(spec: Spec) -> EnsembleModel:
-    """Load `ensemble:SPEC+SPEC?combine=…`."""
+    """Load the members of a SPEC `ensemble:SPEC+SPEC?combine=…`, and combine them."""
     members = [load_model(member) for member in members_of(spec)]
     return EnsembleModel(str(spec), members, spec.options.get("combine", COMBINE[0]))
 
 
 def members_of(spec: Spec) -> list[Spec]:
-    """SPECs of the members.
+    """SPECs of an ensemble's members.
 
-    Of the options at the end, `combine` and `name` are the ensemble's, the others the last member's.
+    Of the options at the end, `combine` and `name` are the ensemble's, all others the last member's.
     """
     names = [name for name in spec.place_or_fail("two or more models with + between them").split("+") if name]
     if len(names) < 2:

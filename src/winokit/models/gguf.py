@@ -1,13 +1,14 @@
 """Quantised models of llama.cpp: `gguf:FILE`, with options n_ctx, n_threads and n_gpu_layers as llama.cpp has them.
 
-`bos=on|off` says whether texts begin with BOS; by default as the file says. As in `boundary`, where they do not, the
-first token of a text without context is read and not scored.
+`bos=on|off` says whether texts begin with BOS, by default as the file says. As in `boundary`, without BOS the first
+token of a text without context is read and not scored.
 
-Requests are sorted by their tokens, and what one shares with the one before it from the start stays in the key-value
-cache: twins and candidates cost little more than their last words. Logits are computed only where they are read.
+Requests are sorted by their tokens. Tokens that a request shares with the one before it, from the start, stay in
+the key-value cache, so that twins and candidates cost little more than their last words. Logits are computed only
+where they are needed.
 
-llama.cpp multiplies quantised weights with activations that it quantises too, so that its numbers differ from those of
-the same weights dequantised; see tests/models/test_gguf.py for how much.
+llama.cpp multiplies quantised weights with quantised activations. So its numbers differ from those of the same
+weights dequantised, by as much as tests/models/test_gguf.py says.
 """
 
 import hashlib
@@ -25,16 +26,16 @@ import numpy.typing as npt
 
 from winokit.errors import BadInput, needing
 from winokit.models import base
-from winokit.models.boundary import joined, moved, parts_of, reaches_across
+from winokit.models.boundary import join_answers, moved, reaches_across, split_requests
 from winokit.models.registry import Spec
 
 DEFAULTS = {"n_ctx": 2048, "n_threads": os.cpu_count() or 1, "n_gpu_layers": 0}
 BATCH = 512
-"""Tokens read at once."""
+"""Number of tokens that are read at once."""
 
 
 def load(spec: Spec) -> "GgufModel":
-    """The model in the file that the SPEC names."""
+    """Load the model in the GGUF file that a SPEC names."""
     spec.only(*DEFAULTS, "bos")
     options = {name: spec.number(name, default, least=-inf) for name, default in DEFAULTS.items()}
     bos = spec.switch("bos")
@@ -70,11 +71,14 @@ class GgufModel:
         self.notes = (unmarked,) if reader.unmarked else ()
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Score in the order of tokens, so that neighbours share what they begin with."""
-        parts = parts_of(self, requests)
+        """Answer requests in the order of their tokens.
+
+        So neighbours share what is in the cache.
+        """
+        parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
-        part_answers = self._read([part for _, part in parts])
-        for index, answer in joined(requests, owners, part_answers):
+        part_answers = self._score_parts([part for _, part in parts])
+        for index, answer in join_answers(requests, owners, part_answers):
             if isinstance(answer, base.Reply) and answer.logprobs is not None:
                 answer = replace(answer, choice=int(np.argmax(answer.logprobs)))
             yield index, answer
@@ -83,7 +87,8 @@ class GgufModel:
         """Free the weights in llama.cpp."""
         self._reader = base.LetGo(self.spec)
 
-    def _read(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+    def _score_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+        """Yield the pieces of each continuation, by its number."""
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:
@@ -97,11 +102,10 @@ class GgufModel:
             yield number, tuple(map(base.Piece, borders, borders[1:], logprobs))
 
     def _split_tokens(self, request: base.Continuation) -> tuple[tuple[int, ...], int]:
-        """Tokens of a continuation, and the index of the first one scored.
+        """Tokenise a continuation, and find its first scored token.
 
-        The border is that of lm-evaluation-harness.
-
-        The border is that of lm-evaluation-harness.
+        The border is that of lm-evaluation-harness. Raises Unreadable if there is no token to score, or if there are
+        too many.
         """
         context = self._reader.tokens(request.context.rstrip())
         tokens = (*self._reader.mark, *self._reader.tokens(request.context + request.text))
@@ -121,7 +125,7 @@ class GgufModel:
 
 
 class _Reader:
-    """llama.cpp with the tokens it read last still in its cache."""
+    """llama.cpp, with the tokens that it has read last in its cache."""
 
     def __init__(self, library: Any, llama: Any, bos: bool | None) -> None:
         self._library = library
@@ -135,23 +139,23 @@ class _Reader:
         first_token = llama.token_bos() if has_bos else llama.token_eos()
         is_marked = stated if bos is None else bos
         self.mark = (first_token,) if is_marked else ()
-        """Tokens before any text."""
+        """Tokens that are put before every text: BOS, or none."""
         self.unmarked = has_bos and not self.mark and bos is None
-        """Whether there is a BOS that texts go without, and nobody decided so."""
+        """Whether the model has a BOS token that texts are read without, although the SPEC does not say so."""
 
     def __del__(self) -> None:
         self._library.llama_batch_free(self._batch)
 
     def tokens(self, text: str) -> list[int]:
-        """The tokens of a text and nothing else."""
+        """Tokenise a text, without special tokens."""
         return list(self._llama.tokenize(text.encode(), add_bos=False, special=False)) if text else []
 
     def spelling(self, token: int) -> bytes:
-        """Bytes that a token spells."""
+        """Bytes of a token."""
         return bytes(self._llama.detokenize([token]))
 
     def logprobs(self, tokens: tuple[int, ...], first: int) -> npt.NDArray[np.float64]:
-        """Log-probability of each token from `first` on, given all before it."""
+        """Log-probability of each token from index `first` on, given all tokens before it."""
         inputs = tokens[:-1]
         shared_count = sum(takewhile(bool, map(eq, self._cached, inputs)))
         cached_count = min(shared_count, first - 1)
@@ -161,7 +165,7 @@ class _Reader:
             cached_count = 0
         self._cached = ()  # nothing is known to be cached until the reading has succeeded
         starts = range(cached_count, len(inputs), BATCH)
-        parts = [self._read(inputs[start : start + BATCH], start, first - 1) for start in starts]
+        parts = [self._read_tokens(inputs[start : start + BATCH], start, first - 1) for start in starts]
         self._cached = inputs
         logits = np.concatenate(parts)
         highest = logits.max(axis=1, keepdims=True)
@@ -170,10 +174,10 @@ class _Reader:
         scored_logits = logits[np.arange(len(logits)), tokens[first:]]
         return np.asarray(scored_logits - totals, np.float64)
 
-    def _read(self, tokens: Sequence[int], start: int, wanted: int) -> npt.NDArray[np.float32]:
-        """Read tokens at positions from `start`.
+    def _read_tokens(self, tokens: Sequence[int], start: int, first_wanted: int) -> npt.NDArray[np.float32]:
+        """Read tokens whose positions begin at `start`.
 
-        Returns the logits of the positions from `wanted` on.
+        Returns the logits at the positions from `first_wanted` on, of shape (positions, vocabulary).
         """
         batch = self._batch
         batch.n_tokens = len(tokens)
@@ -183,11 +187,11 @@ class _Reader:
             batch.pos[index] = position
             batch.n_seq_id[index] = 1
             batch.seq_id[index][0] = 0
-            batch.logits[index] = position >= wanted
+            batch.logits[index] = position >= first_wanted
         status = self._library.llama_decode(self._llama.ctx, batch)
         if status != 0:
             raise BadInput(f"llama.cpp failed to read {len(tokens)} tokens (status {status}): try a larger n_ctx")
-        rows = min(len(tokens), max(start + len(tokens) - wanted, 0))
+        rows = min(len(tokens), max(start + len(tokens) - first_wanted, 0))
         columns = self._llama.n_vocab()
         if rows == 0:
             return np.empty((0, columns), np.float32)
@@ -197,14 +201,10 @@ class _Reader:
 
 
 def _find_borders(text: str, spellings: Sequence[bytes]) -> list[int]:
-    """Borders of tokens in a text, counted from its end.
+    """Character positions of the borders of a text's tokens.
 
-    The first token may begin before the text. A token may hold part of a character's bytes, and its border is then
-    that of the character.
-
-    The first token may begin before the text.
-
-    A token may hold part of a character's bytes; its border is then that of the character.
+    There is one more than there are tokens. Counted from the end, since the first token may begin before the text. A
+    border inside a character is moved to that character's start.
     """
     raw = text.encode()
     places = [len(raw)]

@@ -1,12 +1,12 @@
 """`hf:NAME_OR_FOLDER`: any causal, masked or sequence-to-sequence language model of Hugging Face transformers.
 
-Its options, those for large models among them, are in docs/models.md; `kind` is told from the model's configuration by
-default. A folder that `winokit train` wrote is asked under the formalization it was trained with, unless a `kind` says
-otherwise.
+The options are described in docs/models.md. By default, `kind` follows from the model's configuration. A folder
+that `winokit train` wrote is scored under the formalization it was trained with, unless a `kind` is given.
 
-What changes answers is part of the fingerprint: `load_in` and the template, not where weights lie.
+The fingerprint has everything that changes answers, such as `load_in` and the chat template, but not the devices on
+which weights are.
 
-Here is what the three kinds share: settings, loading, and what identifies a model.
+This module has the parts that all three kinds share: settings, loading, and fingerprints.
 """
 
 import hashlib
@@ -38,22 +38,24 @@ except ImportError as error:
     raise MissingExtra("an hf: model", "hf") from error
 
 REMOTE = {"AutoModelForSeq2SeqLM": "seq2seq", "AutoModelForMaskedLM": "masked", "AutoModelForCausalLM": "causal"}
-"""The kind of a model that brings its own code, by the class it says it is."""
+"""Kind of a model with its own code, by the class that its configuration names."""
 BUDGET_ON_CPU = 2048
 BUDGET_ELSEWHERE = 16384
-"""Padded tokens of a batch of masked and sequence-to-sequence models, where the SPEC does not say."""
+"""Tokens of a batch, padding included, of masked and sequence-to-sequence models, unless the SPEC says otherwise."""
 SMALL_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.py")
 TRAINED = "winokit.json"
-"""A folder of `winokit train` has this file. It judges whole problems, so that its loader lives above this package."""
+"""File in a folder of `winokit train`. Such a model judges whole problems, so that its loader is registered from
+outside this package."""
 LOADERS: Registry[Callable[[Spec], Model]] = Registry("maker of trained folders", "winokit.trained")
 
 T = TypeVar("T")
 
 
 def load(spec: Spec) -> Model:
-    """Load a model of transformers, as the kind asked for.
+    """Load a transformers model, as the kind that the SPEC names.
 
-    Without a kind it is the one that the model was made to be.
+    Without a kind, as the kind that its configuration says. A folder of `winokit train` is loaded with its
+    formalization.
     """
     settings = HfSettings.of(spec)
     if settings.kind is None and is_trained(settings):
@@ -70,12 +72,10 @@ def load(spec: Spec) -> Model:
 
 
 def of_objects(network: Any, tokenizer: Any) -> Model:
-    """Make a model of a loaded network and its tokenizer.
+    """Make a model of a network and its tokenizer that are loaded already.
 
-    The network is put into evaluation mode. The model's name is that of the folder or hub name it came from, and
-    its answers are kept by the content of its weights.
-
-    Its name is that of the folder or hub name it came from, and its answers are kept by the content of its weights.
+    The network is put into evaluation mode. The model is named after the folder or hub name it came from, and its
+    answers are stored under a hash of its weights.
     """
     if not (hasattr(network, "config") and hasattr(tokenizer, "backend_tokenizer")):
         raise BadInput("expected a network of transformers and its fast tokenizer")
@@ -88,9 +88,9 @@ def of_objects(network: Any, tokenizer: Any) -> Model:
 
 
 def check(spec: Spec) -> None:
-    """Refuse a SPEC that cannot be loaded, before any weights are read.
+    """Check a SPEC's options, configuration and kind.
 
-    This checks its options, configuration and kind.
+    Weights are not read. Raises BadInput if it cannot be loaded.
     """
     settings = HfSettings.of(spec)
     _build_placing(settings)
@@ -99,7 +99,7 @@ def check(spec: Spec) -> None:
 
 
 def is_trained(settings: HfSettings) -> bool:
-    """Whether `winokit train` wrote the folder.
+    """Whether the model is a folder that `winokit train` wrote.
 
     Raises BadInput if such a folder is given an option for large models.
     """
@@ -112,9 +112,9 @@ def is_trained(settings: HfSettings) -> bool:
 
 
 def kind_by_config(settings: HfSettings) -> str:
-    """Kind of a model by its configuration.
+    """Kind of a model by its configuration: causal, masked or seq2seq.
 
-    It is that of the class it was saved as, else what its family is made for.
+    That of the class it was saved as, else of its family. Raises BadInput if it is no language model.
     """
     config = load_config(settings)
     names = {
@@ -141,7 +141,7 @@ def kind_by_config(settings: HfSettings) -> str:
 
 
 def load_config(settings: HfSettings) -> Any:
-    """The model's configuration."""
+    """Load the model's configuration."""
     if settings.loaded:
         return settings.loaded[0].config
     return _load_pretrained(transformers.AutoConfig.from_pretrained, settings)
@@ -150,7 +150,7 @@ def load_config(settings: HfSettings) -> Any:
 def load_tokenizer(settings: HfSettings) -> Any:
     """Load the model's tokenizer.
 
-    Raises BadInput if it does not give the positions of tokens.
+    Raises BadInput if it does not give the places of tokens.
     """
     for name in ("bos", "chat_template"):
         if getattr(settings, name) is not None and settings.kind != "causal":
@@ -170,10 +170,7 @@ def load_tokenizer(settings: HfSettings) -> Any:
 def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
     """Load the network on its device, with its adapter merged.
 
-    A part that the folder has no weights for (the head, if a model was saved with another) would be random numbers,
-    so that it is refused.
-
-    A part that the folder has no weights for (the head, where a model was saved with another) would be random numbers.
+    Raises BadInput if some weights are missing, such as those of a head: they would be random.
     """
     model, missing = load_parts(auto_class, settings, **options)
     check_whole(settings, missing)
@@ -181,15 +178,15 @@ def load_weights(auto_class: Any, settings: HfSettings, **options: Any) -> Any:
 
 
 def check_whole(settings: HfSettings, missing: Sequence[str]) -> None:
-    """Refuse a model of which some weights are missing."""
+    """Raise BadInput if names of missing weights are given."""
     if missing:
         raise BadInput(f"{settings.place}: no weights for {missing[0]}, so it is not a {settings.kind} model")
 
 
 def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[Any, list[str]]:
-    """Load the network as `load_weights` does, even if weights are missing.
+    """Load the network as `load_weights` does, but allow missing weights.
 
-    Returns also the names of the missing weights, which are random.
+    Also returns the names of the missing weights, which are random.
     """
     if settings.loaded:
         return settings.loaded[0], []
@@ -214,9 +211,9 @@ def load_parts(auto_class: Any, settings: HfSettings, **options: Any) -> tuple[A
 
 
 def _build_placing(settings: HfSettings) -> dict[str, Any]:
-    """Arguments of `from_pretrained` that quantise a model and spread it.
+    """Arguments of `from_pretrained` that quantise a model, or spread it over devices.
 
-    Empty for a model that is moved to one device as a whole.
+    Empty if it is moved to one device as a whole. Raises MissingExtra without the packages for that.
     """
     if settings.device_map is None and settings.load_in is None:
         return {}
@@ -239,7 +236,7 @@ def _build_placing(settings: HfSettings) -> dict[str, Any]:
 
 
 def _check_covered(settings: HfSettings, model: Any, device_map: dict[str, int | str]) -> None:
-    """Refuse a device map that leaves out parts of the model."""
+    """Raise BadInput if a device map leaves out parts of the model."""
     from accelerate.utils import check_device_map
 
     try:
@@ -250,9 +247,9 @@ def _check_covered(settings: HfSettings, model: Any, device_map: dict[str, int |
 
 
 def input_device(network: Any) -> torch.device:
-    """The device that texts are sent to.
+    """The device to which token ids are sent.
 
-    It is the first device of a model that is spread. Weights on CPU and disk are read on it too.
+    For a model that is spread over devices, its first GPU.
     """
     spread = [str(place) for place in (getattr(network, "hf_device_map", None) or {}).values()]
     if not spread:
@@ -263,17 +260,18 @@ def input_device(network: Any) -> torch.device:
 
 
 def as_loaded(settings: HfSettings, network: Any) -> HfSettings:
-    """Return the settings with the precision of the loaded weights.
+    """Return the settings, with the precision that the loaded weights have.
 
-    `auto` is no precision: the same weights are the same model, whether their precision was asked for or found.
+    So `dtype=auto` and naming the same precision give the same fingerprint.
     """
     return replace(settings, dtype=str(network.dtype).removeprefix("torch."))
 
 
 def fingerprint(settings: HfSettings) -> str:
-    """Identify everything that determines the answers.
+    """Identify everything that determines the answers of a model.
 
-    A local folder is identified by its content and a hub model by its commit, both with dtype and adapter.
+    A local folder is identified by a hash of its content, a hub model by its commit, a network given as an object by
+    its weights. Precision, quantisation and adapter are part of it.
     """
     assert settings.dtype != "auto", "the precision is known once the weights are loaded"
     if settings.loaded:
@@ -295,9 +293,9 @@ def fingerprint(settings: HfSettings) -> str:
 
 
 def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]) -> BatchBudget:
-    """Budget of a model's batches, in tokens.
+    """Budget of tokens for a model's batches.
 
-    It is that of the SPEC, else the usual one on a CPU, else one that is found by trying.
+    That of the SPEC, else `usual` on a CPU, else one found by calling `attempt` with numbers of tokens.
     """
     if settings.budget is not None or settings.device == "cpu":
         return BatchBudget(settings.budget or usual)
@@ -312,14 +310,17 @@ def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int, device: Any) -> torch.Tensor:
-    """Rows of numbers as one tensor of shape (rows, longest), padded on the right."""
+    """Make a tensor of rows of numbers, padded on the right.
+
+    Its shape is (rows, longest).
+    """
     length = max(map(len, rows))
     padded_rows = [[*row, *[pad] * (length - len(row))] for row in rows]
     return torch.tensor(padded_rows, device=device)
 
 
 class HfModel:
-    """Shared parts of a loaded masked or sequence-to-sequence model."""
+    """Base class of loaded masked and sequence-to-sequence models."""
 
     def __init__(self, spec: str, settings: HfSettings, tokenizer: Any, model: Any) -> None:
         self.spec = spec
@@ -332,12 +333,12 @@ class HfModel:
 
     @property
     def network(self) -> Any:
-        """The loaded network."""
+        """The torch network."""
         return self.model
 
     @cached_property
     def fingerprint(self) -> str:
-        """Weights, tokenizer, precision."""
+        """Text that identifies weights, tokenizer and precision."""
         return fingerprint(self.settings)
 
     @property
@@ -346,7 +347,7 @@ class HfModel:
         return tuple(f"{self.spec}: {note}" for note in self.budget.notes)
 
     def read_filler(self, tokens: int) -> None:
-        """Read `tokens` tokens without meaning."""
+        """Read a batch of `tokens` arbitrary tokens, to see whether memory holds it."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -355,16 +356,16 @@ class HfModel:
         free_memory()
 
     def _pad_ids(self, texts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Pad token ids, and mark which are not padding.
+        """Pad token ids, and make the attention mask.
 
-        Both tensors are of shape (texts, longest).
+        Both tensors have the shape (texts, longest).
         """
         ids = padded(texts, self.tokenizer.pad_token_id or 0, self.device)
         return ids, padded([[1] * len(text) for text in texts], 0, self.device)
 
 
 def _load_pretrained(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
-    """Call a `from_pretrained` quietly, and turn its errors into one line."""
+    """Call a `from_pretrained`, without its messages. Errors become one-line BadInput errors."""
     try:
         with quiet():
             own_code = {"trust_remote_code": settings.trust_remote_code}
@@ -386,7 +387,7 @@ def _load_pretrained(from_pretrained: Callable[..., T], settings: HfSettings, **
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers and the hub from writing between our own lines."""
+    """Silence transformers and the hub while the block runs."""
     bars: Any = transformers.utils.logging
     bars_enabled = bars.is_progress_bar_enabled()
     loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub", "accelerate")]
@@ -404,9 +405,10 @@ def quiet() -> Iterator[None]:
 
 
 def _add_adapter(model: Any, folder: str, *, merge: bool) -> Any:
-    """Add the weights of a LoRA to a model.
+    """Add a LoRA adapter to a model.
 
-    They stay beside its own weights if those are quantised.
+    With `merge`, its weights are added to the model's own. Quantised weights stay apart from it. Raises BadInput if it
+    does not fit.
     """
     with needing("adapter=", "hf"):
         from peft import PeftModel
@@ -422,10 +424,7 @@ def _add_adapter(model: Any, folder: str, *, merge: bool) -> Any:
 
 
 def _hash_folder(folder: Path, gguf_file: str | None = None) -> str:
-    """Hash everything in a model's folder that determines its answers.
-
-    That is configuration, tokenizer and weights.
-    """
+    """Hash the configuration, tokenizer and weights in a model's folder."""
     if gguf_file:
         weights = [folder / gguf_file]
     else:
@@ -443,7 +442,7 @@ def _hash_folder(folder: Path, gguf_file: str | None = None) -> str:
 
 
 def _hash_network(network: Any, tokenizer: Any) -> str:
-    """Hash everything that determines the answers of a network given as an object."""
+    """Hash the configuration, tokenizer and weights of a loaded network."""
     digest = hashlib.sha256(network.config.to_json_string().encode())
     digest.update(tokenizer.backend_tokenizer.to_str().encode())
     for name, values in sorted(network.state_dict().items()):
@@ -455,9 +454,9 @@ def _hash_network(network: Any, tokenizer: Any) -> str:
 
 @cache
 def _hash_file(path: Path, size: int, changed: int) -> str:
-    """Hash a file's bytes.
+    """Hash a file's content.
 
-    The hash is kept in memory as long as the file's size and time of change stay the same.
+    Computed once as long as its size and time of change stay the same.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,14 +1,14 @@
 """Causal language models of Hugging Face: GPT-2 to Llama, any AutoModelForCausalLM.
 
 - `Continuation` is split into tokens as lm-evaluation-harness 0.4.13 splits it (`boundary`).
-- `Ask` scores each option as a continuation of the prompt, after a space; or, with a chat template, as the answer to
-  it (`chat_template`), and then nothing else is answered.
+- `Ask` scores each option as a continuation of the prompt, after a space. With a chat template, it scores each option
+  as the answer to the prompt (`chat_template`), and other requests are not answered.
 - `Embed` pools the last hidden states.
 
-Texts are read as prefix trees, and logits are computed only where a token is guessed. Not every model can read a tree
-(ALiBi counts distances in the row, state-space models know no mask): when loaded, each reads a small sample both ways,
-and where the answers differ texts are read one a row. `plan` says which. Texts longer than a sliding window or than the
-budget of a batch always go one a row.
+Texts are read as prefix trees, and logits are computed only where a token is predicted. Some models cannot read a tree:
+ALiBi counts distances in the row, and state-space models have no attention mask. So when a model is loaded, it reads a
+small sample both ways, and if the answers differ, each text is read in a row of its own. `plan` says which way is used.
+Texts longer than a sliding window, or than the budget of a batch, always have a row of their own.
 """
 
 import platform
@@ -29,7 +29,7 @@ from transformers.utils.hub import cached_file
 from winokit.errors import BadInput
 from winokit.models import base, hf
 from winokit.models.batching import FILLER, free_memory, in_batches, out_of_memory
-from winokit.models.boundary import Boundary, EncodedText, after_a_space, joined, parts_of
+from winokit.models.boundary import Boundary, EncodedText, after_a_space, join_answers, split_requests
 from winokit.models.chat_template import ChatTemplate
 from winokit.models.packing import ScoredText, Tree, forest, singles
 from winokit.models.reading import TextReading
@@ -38,13 +38,14 @@ from winokit.models.registry import Spec
 CPU_BUDGET = 512
 GPU_BUDGET = 4096
 ATTENTION = 1 / 1000
-"""What one more token in a row costs each token of it, as a share of reading a token. Measured, and not critical."""
+"""Cost of attention: what each token of a row costs for every other one, as a share of reading a token. Measured,
+and not critical."""
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 2e-1}
-"""How far two log-probabilities of a token may lie apart for the ways they were computed to count as the same."""
+"""Largest difference of two log-probabilities that counts as rounding, by precision."""
 TOLERANCE_QUANTISED = 5e-1
-"""The same where weights are quantised. LLM.int8 leaves columns of a batch unrounded: texts depend on others."""
+"""The same for quantised weights. With LLM.int8, a text's values depend on the others in its batch."""
 LARGEST_TREE = 2048
-"""Tokens of a tree at most, since its mask is their square."""
+"""Most tokens of a tree, whose attention mask has this number squared."""
 SAMPLE = (
     base.Continuation("The cup", " fell off the table because it stood near the edge."),
     base.Continuation("The cup", " fell off the table, and broke."),
@@ -60,7 +61,10 @@ Logprobs: TypeAlias = list[float]
 
 
 def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
-    """Load a causal model."""
+    """Load a causal model with its tokenizer.
+
+    A chat template is loaded if the SPEC names one.
+    """
     tokenizer = hf.load_tokenizer(settings)
     network = hf.load_weights(transformers.AutoModelForCausalLM, settings)
     settings = hf.as_loaded(settings, network)
@@ -73,12 +77,11 @@ def load(spec: Spec, settings: hf.HfSettings) -> "CausalModel":
 
 
 def multiply_with_onednn(network: torch.nn.Module) -> None:
-    """Let the linear layers of a network multiply with oneDNN, if possible.
+    """Let a network's linear layers use oneDNN, if possible.
 
-    Processor and precision must allow it.
-
-    torch ships two libraries for float32 products on x86 and takes MKL by default. On an AMD EPYC, oneDNN takes a
-    seventh less time to score WinoGrande with SmolLM2 (`benchmarks/scoring.py`); answers differ by rounding alone.
+    Processor and precision must allow it. torch ships two libraries for float32 products on x86 and takes MKL by
+    default. On an AMD EPYC, oneDNN takes a seventh less time to score WinoGrande with SmolLM2
+    (`benchmarks/scoring.py`). Answers differ only by rounding.
     """
     if platform.machine() not in ("x86_64", "AMD64") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return
@@ -92,17 +95,16 @@ def multiply_with_onednn(network: torch.nn.Module) -> None:
 
 def _multiply_layer(layer: Any, states: torch.Tensor) -> torch.Tensor:
     # The operation is the one that torch.compile emits for a linear layer; "none" is the activation after it.
+    """Apply a linear layer with oneDNN."""
     product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, layer.weight, layer.bias, "none", [], "")
     return product
 
 
 def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
-    """Whether a model's texts begin with BOS.
+    """Whether the model's texts begin with BOS.
 
-    The SPEC decides, else the model's files, else its tokenizer.
-
-    Its files are asked first since transformers drops what a GGUF file says of it, and the `add_bos_token` of
-    tokenizer_config.json where there is a tokenizer.json.
+    The SPEC decides, else the model's files, else its tokenizer. The files come first since transformers ignores what a
+    GGUF file says about it, and also the `add_bos_token` of tokenizer_config.json if there is a tokenizer.json.
     """
     if settings.bos is not None or tokenizer.bos_token_id is None:
         return bool(settings.bos)
@@ -115,9 +117,9 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
 
 
 def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
-    """Whether a GGUF file puts BOS before texts, or None if it does not say.
+    """Whether a GGUF file says that texts begin with BOS.
 
-    A SentencePiece vocabulary (`llama`) without such a field has BOS, as in llama.cpp.
+    None if it says nothing. A SentencePiece vocabulary (`llama`) without such a field has BOS, as in llama.cpp.
     """
     from gguf import GGUFReader
 
@@ -136,13 +138,16 @@ def _read_gguf_bos(settings: hf.HfSettings, file: str) -> bool | None:
 
 
 def _list_sizes(config: Any, names: Sequence[str]) -> list[int]:
-    """Values of those options of a configuration that are set."""
+    """Values of the options of a configuration that are set."""
     sizes = [getattr(config, name, None) for name in names]
     return [size for size in sizes if size]
 
 
 class CausalReader:
-    """A network that guesses tokens, with its way of reading texts."""
+    """A causal network, with the way in which it reads texts.
+
+    The fastest way that gives right answers is chosen.
+    """
 
     def __init__(self, network: Any, settings: hf.HfSettings) -> None:
         self.network = network
@@ -164,10 +169,8 @@ class CausalReader:
     def choose_plan(self, sample: Sequence[ScoredText]) -> bool:
         """Choose the fastest way of reading that gives right answers on a sample.
 
-        Returns whether there is one.
-
-        Right is what the network says when it reads one text at a time and writes logits for all of it. A model that
-        looks ahead fails even so: its guesses change with the padding.
+        Returns False if none does. Right answers are those of reading one text at a time, with logits for all of its
+        tokens. A model that looks ahead fails all ways, since its predictions change with the padding.
         """
         head = self.head
         self.head = None
@@ -185,6 +188,7 @@ class CausalReader:
         return False
 
     def _agrees_with(self, sample: Sequence[ScoredText], right: Sequence[Logprobs]) -> bool:
+        """Whether the present way of reading gives the right log-probabilities of a sample."""
         try:
             answers = dict(self.read(sample))
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -198,7 +202,7 @@ class CausalReader:
         return True
 
     def read(self, texts: Sequence[ScoredText]) -> Iterator[tuple[int, Logprobs]]:
-        """Log-probabilities of the scored tokens of each text."""
+        """Yield the index of each text, with the log-probabilities of its scored tokens."""
         largest = min(self.widest, self.budget.tokens)
         fit = [self.plan == "prefix tree" and len(text.read) <= largest for text in texts]
         for masked in (True, False):
@@ -212,7 +216,7 @@ class CausalReader:
                     yield numbers[index], logprobs
 
     def read_filler(self, tokens: int) -> None:
-        """Read `tokens` tokens without meaning, and guess each."""
+        """Read a batch of `tokens` arbitrary tokens, to see whether memory holds it."""
         row = Tree()
         length = min(FILLER, self.most)
         row.plant(0, ScoredText((0,) * (length + 1), 1))
@@ -220,7 +224,11 @@ class CausalReader:
 
     @torch.inference_mode()
     def _guess_tokens(self, trees: Sequence[Tree], *, masked: bool) -> list[dict[int, Logprobs]]:
-        """Read trees, one a row, and look up the tokens they guess."""
+        """Read a batch of trees, and look up their guesses.
+
+        A tree is one row. A guess is the log-probability of a token. Returns them for each tree, by the number of the
+        text. Without `masked`, a tree must be a single path.
+        """
         ids = self._pad_rows([tree.tokens for tree in trees])
         length = ids.shape[1]
         guesses: list[tuple[int, int]] = []
@@ -235,9 +243,10 @@ class CausalReader:
         return [_take_by_text(tree, logprobs) for tree in trees]
 
     def _compute_logits(self, ids: torch.Tensor, places: torch.Tensor, extra: dict[str, Any]) -> torch.Tensor:
-        """Logits at some places of a batch.
+        """Logits at some places of a batch, of shape (places, vocabulary).
 
-        Places are counted row after row. The output layer is not applied to the others.
+        A place is row times length plus column. The output layer is applied at these places only. `extra` has more
+        arguments of the network.
         """
 
         def at_places(states: torch.Tensor) -> torch.Tensor:
@@ -257,14 +266,11 @@ class CausalReader:
         return logits.squeeze(0).to(self.device)
 
     def _pad_rows(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Pad token ids on the right, where no causal model looks."""
+        """Pad token ids on the right, where a causal model does not look."""
         return hf.padded(tokens, 0, self.device)
 
     def _build_tree_inputs(self, trees: Sequence[Tree], length: int) -> dict[str, Any]:
-        """Positions and mask that make trees of rows.
-
-        Padding sees itself, since it must see something.
-        """
+        """Make the attention mask and positions for reading rows as trees."""
         own_tokens = np.eye(length, dtype=np.bool_)
         sees = np.broadcast_to(own_tokens, (len(trees), length, length)).copy()
         for row, tree in enumerate(trees):
@@ -276,13 +282,16 @@ class CausalReader:
 
     @torch.inference_mode()
     def states(self, texts: Sequence[Sequence[int]]) -> list[torch.Tensor]:
-        """Last hidden states of texts, a vector for each token."""
+        """Last hidden states of each text, of shape (tokens, width)."""
         hidden = self.network.base_model(self._pad_rows(texts), use_cache=False).last_hidden_state
         return [states[: len(ids)].float().cpu() for ids, states in zip(texts, hidden, strict=True)]
 
 
 def _take_by_text(tree: Tree, logprobs: Iterator[float]) -> dict[int, Logprobs]:
-    """Take the next log-probabilities for the guesses of a tree, by the number of the text."""
+    """Take the log-probabilities of a tree's guesses, by text.
+
+    They are the next ones of the iterator.
+    """
     by_text: dict[int, Logprobs] = {}
     for index, guesses in tree.guesses.items():
         by_text[index] = list(islice(logprobs, len(guesses)))
@@ -290,15 +299,15 @@ def _take_by_text(tree: Tree, logprobs: Iterator[float]) -> dict[int, Logprobs]:
 
 
 def _sum_exponentials(logits: torch.Tensor) -> torch.Tensor:
-    """Logarithm of the sum of exponentials of each row.
+    """Logarithm of the sum of exponentials of each row of logits.
 
-    It is computed in pieces that stay in the processor's cache.
+    Computed for a few rows at a time, which stay in the processor's cache.
     """
     return torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, 32)])
 
 
 class CausalModel:
-    """A causal language model with its tokenizer: a `Model`."""
+    """A causal language model with its tokenizer."""
 
     kind = "causal"
 
@@ -325,22 +334,22 @@ class CausalModel:
 
     @property
     def network(self) -> Any:
-        """The loaded network."""
+        """The torch network."""
         return self.reader.network
 
     @property
     def plan(self) -> str:
-        """The way of reading texts: `prefix tree`, or `plain`.
+        """The way of reading texts: `prefix tree` or `plain`.
 
-        The latter is for models that cannot read trees.
+        Plain is for models that cannot read trees.
         """
         return self.reader.plan
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on memory, on missing BOS and on the chat template.
+        """Notes on memory, on a missing BOS, and on the chat template.
 
-        BOS is mentioned only if neither the SPEC nor a template decided about it.
+        BOS is mentioned only if neither the SPEC nor a chat template decides about it.
         """
         notes = list(self.reader.budget.notes)
         if self.reader.offloaded:
@@ -354,19 +363,19 @@ class CausalModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Everything that determines the answers."""
+        """Text that identifies everything that determines the answers."""
         if self.template is not None:
             return f"{hf.fingerprint(self.settings)} chat_template={self.template.hash}"
         return f"{hf.fingerprint(self.settings)} bos={'on' if self.boundary.bos else 'off'}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer requests, with long texts first."""
+        """Answer requests, long texts first."""
         opened = after_a_space if self.template is None else self.template.opened
-        parts = parts_of(self, requests, opened)
+        parts = split_requests(self, requests, opened)
         if requests:
             self.reader.budget.settle()
         owners = [index for index, _ in parts]
-        yield from joined(requests, owners, self._read_parts([part for _, part in parts]))
+        yield from join_answers(requests, owners, self._read_parts([part for _, part in parts]))
         embeds = {index: request for index, request in enumerate(requests) if isinstance(request, base.Embed)}
         yield from self._embed_texts(embeds)
 
@@ -376,6 +385,7 @@ class CausalModel:
         free_memory()
 
     def _read_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
+        """Yield the pieces of each continuation, by its number."""
         encoded = self.boundary.split(requests, self.reader.most)
         yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, base.Refusal))
         texts = [(number, text) for number, text in enumerate(encoded) if isinstance(text, EncodedText)]
@@ -386,9 +396,9 @@ class CausalModel:
     def _embed_texts(
         self, requests: Mapping[int, base.Embed]
     ) -> Iterator[tuple[int, npt.NDArray[np.float32] | base.Refusal]]:
-        """Pool hidden states.
+        """Yield the vector for each request, by its index.
 
-        A text is read once, even if several vectors of it are needed.
+        A text is read once, even if several vectors of it are requested.
         """
         encoded = self.boundary.encode([request.text for request in requests.values()])
         wanted: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)

@@ -1,17 +1,17 @@
 """Masked language models of Hugging Face: BERT, RoBERTa, ALBERT, DeBERTa, ModernBERT, DistilBERT, ELECTRA's generator.
 
-- `Fill` masks every token of the filled words at once (Kocijan et al., 2019; Abdou et al., 2020).
-- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659); `within_word`
+- `Fill` masks all tokens of the filled words at once (Kocijan et al., 2019; Abdou et al., 2020).
+- `PseudoLikelihood` masks one token at a time (Salazar et al., 2020, https://arxiv.org/abs/1910.14659). `within_word`
   also masks the later pieces of its word (Kauf and Ivanova, 2023, https://arxiv.org/abs/2305.10588).
-- `Attention` is what the maximum attention score of Klein and Nabi (2019, https://arxiv.org/abs/1905.13497) is made of:
-  for each layer and head, the attention that the source's tokens (mean over them) pay to the target's tokens (max over
-  them). This reduction over several tokens was not checked against the authors' code.
-- `Embed` pools the last hidden states; the mean is over all tokens, [CLS] and [SEP] included, as sentence encoders do.
+- `Attention` is the input of the maximum attention score of Klein and Nabi (2019, https://arxiv.org/abs/1905.13497):
+  for each layer and head, the attention that the source's tokens (mean over them) pay to the target's tokens (maximum
+  over them). This reduction over several tokens was not checked against the authors' code.
+- `Embed` pools the last hidden states. The mean is over all tokens, with [CLS] and [SEP], as in sentence encoders.
 
-Candidates of equally many pieces leave the same masked text behind, and it is read once. Logits at every position would
-be most of the work of a small model, so the body hands only the masked positions to the head. That this changes nothing
-is checked when a model is loaded, and so is padding, which some families do not ignore (FNet, ConvBERT): those read
-texts of one length at a time. `plan` says which ways are taken.
+Candidates of equally many pieces give the same masked text, which is read once. In a small model, logits at every
+position would be most of the work, so the head gets only the masked positions. When a model is loaded, it is tested
+whether this leaves the logits unchanged, and whether padding does. Some families do not ignore padding (FNet,
+ConvBERT), and read texts of one length at a time. `plan` says which ways are used.
 """
 
 import sys
@@ -30,13 +30,23 @@ from winokit.errors import BadInput
 from winokit.models.base import Answer, Attention, Embed, Fill, PseudoLikelihood, Request
 from winokit.models.batching import FILLER, BatchBudget, in_batches, out_of_memory
 from winokit.models.hf import HfModel, HfSettings, check_whole, load_parts, load_tokenizer
-from winokit.models.reading import WINDOW, Gaze, Guess, Ids, assembled, lookups, planned, read, windows
+from winokit.models.reading import (
+    WINDOW,
+    Gaze,
+    Guess,
+    Ids,
+    assemble_pieces,
+    list_lookups,
+    plan_lookups,
+    read,
+    split_windows,
+)
 from winokit.models.registry import Spec
 
 ATTENTION_BUDGET = 1 << 17
-"""Rows times squared length of a batch whose attention is kept: 200 MB where layers times heads is 384."""
+"""Rows times squared length of a batch whose attention is returned: 200 MB if layers times heads is 384."""
 PROBE = ("The cup fell.", "Nora put the cup on the table, and it fell.")
-"""Read when a model is loaded, to see what may be left out or put together without a change."""
+"""Texts that are read when a model is loaded, to test which shortcuts leave its logits unchanged."""
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 Places: TypeAlias = Sequence[int] | torch.Tensor
@@ -45,7 +55,10 @@ R = TypeVar("R")
 
 
 def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
-    """Load tokenizer and weights."""
+    """Load a masked model with its tokenizer.
+
+    A model without a masked-LM head can only give vectors. With `kind=masked` in the SPEC, a missing head is an error.
+    """
     tokenizer = load_tokenizer(settings)
     if tokenizer.mask_token_id is None:
         raise BadInput(f"{settings.place}: its tokenizer has no mask token, so nothing can be masked")
@@ -57,10 +70,7 @@ def load(spec: Spec, settings: HfSettings) -> "MaskedModel":
 
 
 class MaskedModel(HfModel):
-    """A loaded masked language model.
-
-    A sentence encoder without its head gives vectors only.
-    """
+    """A masked language model, or a sentence encoder, which gives vectors only."""
 
     kind = "masked"
 
@@ -78,19 +88,20 @@ class MaskedModel(HfModel):
 
     @property
     def plan(self) -> str:
-        """Describes the way of reading texts."""
+        """Description of how texts are read."""
         where = "logits where masked" if self.gathers else "logits everywhere"
         return where if self.pads else f"{where}, texts of one length a batch"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, window by window, with the longest texts of each first."""
+        """Answer requests in windows of many, the longest texts of each window first."""
         if requests:
             self.budget.settle()
         readings = partial(read, self.tokenizer, most=self.longest)
-        for window in windows(requests, WINDOW):
-            plan = planned(self, window, readings, self.tokenizer.mask_token_id)
+        for window in split_windows(requests, WINDOW):
+            plan = plan_lookups(self, window, readings, self.tokenizer.mask_token_id)
             yield from plan.refused.items()
-            yield from assembled(plan.guesses, self._run_batches(self._compute_logprobs, plan.guesses, self.budget))
+            guesses = self._run_batches(self._compute_logprobs, plan.guesses, self.budget)
+            yield from assemble_pieces(plan.guesses, guesses)
             yield from self._run_batches(self._compute_attention, plan.gazes, self.attention_budget, power=2)
             yield from self._run_batches(self._compute_vectors, plan.pools, self.budget)
 
@@ -101,9 +112,9 @@ class MaskedModel(HfModel):
         budget: BatchBudget,
         power: int = 1,
     ) -> Iterator[R]:
-        """Results of `run` for each text, batch by batch.
+        """Run a function on batches of texts, and yield its results.
 
-        A text of n tokens costs n to the `power` of the budget.
+        `wanted` has, by text, the items to compute in it. A text of n tokens costs n to the `power` of the budget.
         """
         alike: dict[int, list[tuple[Ids, list[W]]]] = defaultdict(list)
         for item in wanted.items():
@@ -115,22 +126,25 @@ class MaskedModel(HfModel):
 
     @torch.inference_mode()
     def read_filler(self, tokens: int) -> None:
-        """Read `tokens` tokens without meaning, and guess one of each text."""
+        """Read a batch of `tokens` arbitrary tokens, to see whether memory holds it."""
         ids = (self._encode_probe()[1] * FILLER)[: min(FILLER, self.longest)]
         rows = max(tokens // len(ids), 1)
         places = [(row, 1) for row in range(rows)]
         self._compute_logits([ids] * rows, places, gather=self.gathers)
 
     def _compute_logprobs(self, batch: Sequence[tuple[Ids, list[Guess]]]) -> list[list[tuple[Guess, float]]]:
-        """Each guess with its log-probability."""
-        pairs, at, tokens = lookups(batch)
+        """Log-probability of each guess in a batch, by text."""
+        pairs, at, tokens = list_lookups(batch)
         logits = self._compute_logits([ids for ids, _ in batch], pairs, gather=self.gathers).float()
         totals = logits.logsumexp(-1)
         logprobs = iter((logits[at, tokens] - totals[at]).tolist())
         return [list(zip(guesses, logprobs, strict=False)) for _, guesses in batch]
 
     def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
-        """Each request with its attention, by target, layer and head."""
+        """Attention for each request in a batch, by text.
+
+        As arrays of (target, layer, head).
+        """
         with eager(self.model):
             inputs = self._build_inputs([ids for ids, _ in batch])
             layers = self.model.base_model(**inputs, output_attentions=True).attentions
@@ -140,13 +154,16 @@ class MaskedModel(HfModel):
         answers = []
         for row, (_, gazes) in enumerate(batch):
             paid = torch.stack([layer[row] for layer in layers]).float()
-            answers.append([(gaze.request, reduced(paid, gaze)) for gaze in gazes])
+            answers.append([(gaze.request, reduce_attention(paid, gaze)) for gaze in gazes])
         return answers
 
     def _compute_vectors(
         self, batch: Sequence[tuple[Ids, list[tuple[int, list[int]]]]]
     ) -> list[list[tuple[int, Vector]]]:
-        """Each request with the mean of its hidden states."""
+        """Vector for each request in a batch, by text.
+
+        It is the mean of hidden states at the request's positions.
+        """
         hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
         answers: list[list[tuple[int, Vector]]] = []
         for row, (_, pools) in enumerate(batch):
@@ -157,30 +174,32 @@ class MaskedModel(HfModel):
             answers.append(vectors)
         return answers
 
-    def _compute_logits(self, texts: Sequence[Ids], asked: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
-        """Logits at (row, column) pairs."""
-        return logits_at(self.model, self._build_inputs(texts), *zip(*asked, strict=True), gather=gather)
+    def _compute_logits(self, texts: Sequence[Ids], places: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
+        """Logits at (row, column) pairs of a batch."""
+        return logits_at(self.model, self._build_inputs(texts), *zip(*places, strict=True), gather=gather)
 
     def _build_inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
+        """Padded token ids and attention mask, by the names of the network's arguments."""
         return dict(zip(("input_ids", "attention_mask"), self._pad_ids(texts), strict=True))
 
     def _ignores_padding(self) -> bool:
-        """Whether a text gets the same logits alone and beside a longer one."""
+        """Whether a text gets the same logits with padding as without."""
         texts = self._encode_probe()
         probe_places = [(0, column) for column in range(len(texts[0]))]
         with torch.inference_mode():
             logits_alone = self._compute_logits(texts[:1], probe_places, gather=self.gathers)
             logits_together = self._compute_logits(texts, probe_places, gather=self.gathers)
-        return same(logits_alone, logits_together)
+        return agree_up_to_rounding(logits_alone, logits_together)
 
     def _encode_probe(self) -> list[Ids]:
+        """Token ids of the two texts that are read to test the model."""
         return [tuple(ids[: self.longest]) for ids in self.tokenizer(list(PROBE)).input_ids]
 
 
 def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places, *, gather: bool) -> torch.Tensor:
-    """Logits at these rows and columns.
+    """Logits of a masked model at some rows and columns of a batch.
 
-    With `gather` the head is given these positions only.
+    With `gather`, the head is applied to these positions only.
     """
     logits: torch.Tensor
     if gather:
@@ -192,11 +211,9 @@ def logits_at(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Plac
 
 
 def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, columns: Places) -> bool:
-    """Whether the head gives the same logits when it gets only some positions.
+    """Whether the head gives the same logits at some positions alone.
 
-    A head that looks at more than one position does not, nor does a body that is not where we look for it.
-
-    A head that looks at more than one position, or a body that is not where we look for it, would not.
+    It does not if it looks at several positions, or if the network's body is not found.
     """
     with torch.inference_mode():
         every = logits_at(model, inputs, rows, columns, gather=False)
@@ -206,11 +223,11 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
             if isinstance(error, RuntimeError) and out_of_memory(error):
                 raise
             return False
-    return same(gathered, every)
+    return agree_up_to_rounding(gathered, every)
 
 
-def same(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two computations of logits differ only by rounding."""
+def agree_up_to_rounding(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether two tensors of logits differ only by rounding."""
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
     if first.shape != second.shape:
         return False
@@ -218,9 +235,9 @@ def same(first: torch.Tensor, second: torch.Tensor) -> bool:
 
 
 def most_tokens(model: Any) -> int:
-    """Number of tokens that the model has positions for.
+    """Number of tokens for which the model has positions.
 
-    RoBERTa's first positions are not used, up to that of the padding.
+    In RoBERTa, the first positions, up to that of padding, are not used.
     """
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     if isinstance(table, torch.nn.Embedding) and table.padding_idx is not None:
@@ -228,10 +245,10 @@ def most_tokens(model: Any) -> int:
     return getattr(model.config, "max_position_embeddings", None) or sys.maxsize
 
 
-def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
-    """Reduce attention of shape [layer, head, from, to] to [target, layer, head].
+def reduce_attention(paid: torch.Tensor, gaze: Gaze) -> Vector:
+    """Reduce attention of shape (layer, head, from, to) to (target, layer, head).
 
-    This takes the mean over the source's tokens and the maximum over a target's.
+    The mean over the source's tokens, and the maximum over each target's tokens.
     """
     by_source = paid[:, :, gaze.source].mean(2)
     by_target = [by_source[:, :, target].amax(-1) for target in gaze.targets]
@@ -241,9 +258,9 @@ def reduced(paid: torch.Tensor, gaze: Gaze) -> Vector:
 
 @contextmanager
 def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[None]:
-    """Let the body return only the hidden states at these rows and columns.
+    """Let a network's body return hidden states at some rows and columns only.
 
-    In the context, they look like one text of that many tokens.
+    In the block, they look like one text of that many tokens.
     """
 
     def gather(module: torch.nn.Module, arguments: Any, output: Any) -> Any:
@@ -259,9 +276,9 @@ def only_at(body: torch.nn.Module, rows: Places, columns: Places) -> Iterator[No
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Compute attention in the plain way inside the context.
+    """Let the model compute attention without fused kernels.
 
-    The faster ways never store it.
+    Those do not return its weights.
     """
     usual = model.config._attn_implementation
     model.set_attn_implementation("eager")

@@ -25,9 +25,9 @@ from torch.nn.utils.rnn import pad_sequence
 from winokit.errors import BadInput
 from winokit.models import base
 from winokit.models.batching import FILLER, in_batches
-from winokit.models.boundary import joined, moved
+from winokit.models.boundary import join_answers, moved
 from winokit.models.hf import HfModel, HfSettings, load_tokenizer, load_weights
-from winokit.models.reading import WINDOW, Ids, TextReading, read, windows
+from winokit.models.reading import WINDOW, Ids, TextReading, read, split_windows
 from winokit.models.registry import Spec
 
 Logprobs: TypeAlias = list[float]
@@ -35,9 +35,9 @@ Logprobs: TypeAlias = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Seq2seqPart:
-    """Texts that are read and scored for a request or one of its options.
+    """A prompt and a target, of one request or option.
 
-    The encoder reads the prompt and the decoder scores the target.
+    The encoder reads the prompt, and the decoder scores the target.
     """
 
     number: int
@@ -58,22 +58,22 @@ class Seq2seqPart:
             self.prompt.pooled(self.request)
 
     @property
-    def own(self) -> list[int]:
-        """Positions of the tokens that are scored."""
+    def scored_positions(self) -> list[int]:
+        """Positions of the target's tokens that are scored, without special ones."""
         return [] if self.target is None else self.target.own()
 
     @property
     def ids(self) -> list[int]:
-        """Target tokens of the decoder, up to the last one scored."""
+        """Token ids of the target, up to the last one that is scored."""
         if self.target is None:
             return []
-        last = self.own[-1]
+        last = self.scored_positions[-1]
         return self.target.ids[: last + 1]
 
     def pieces(self, logprobs: Logprobs) -> base.Pieces:
-        """The scored tokens with their log-probabilities.
+        """Make pieces of the scored tokens, given their log-probabilities in order.
 
-        Those of a continuation are without the spaces that came from its context.
+        Spaces that moved from the context to the text are not part of them.
         """
         assert self.target is not None
         space_count = 0
@@ -88,13 +88,13 @@ class Seq2seqPart:
 
 
 def load(spec: Spec, settings: HfSettings) -> "Seq2SeqModel":
-    """Load tokenizer and weights."""
+    """Load a sequence-to-sequence model with its tokenizer."""
     tokenizer = load_tokenizer(settings)
     return Seq2SeqModel(str(spec), settings, tokenizer, load_weights(transformers.AutoModelForSeq2SeqLM, settings))
 
 
 class Seq2SeqModel(HfModel):
-    """A sequence-to-sequence language model, loaded."""
+    """A sequence-to-sequence language model."""
 
     kind = "seq2seq"
     can: frozenset[type] = frozenset({base.Ask, base.Continuation, base.Embed})
@@ -106,17 +106,20 @@ class Seq2SeqModel(HfModel):
         self.longest_target = most_tokens(model.config, "decoder")
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Answer requests, window by window, with the longest prompts of each first."""
+        """Answer requests in windows of many, the longest prompts of each window first."""
         if requests:
             self.budget.settle()
-        for window in windows(requests, WINDOW):
+        for window in split_windows(requests, WINDOW):
             owners: list[int] = []
             for index, request in window.items():
                 owners += [index] * len(self._split_sides(request))
-            yield from joined(window, owners, self._read_parts(window, owners))
+            yield from join_answers(window, owners, self._read_parts(window, owners))
 
     def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
-        """Texts that the encoder reads, each with the text that the decoder scores."""
+        """Split a request into pairs of encoder text and decoder text.
+
+        The decoder's text is None for an `Embed`. Raises BadInput for other types of request.
+        """
         match request:
             case base.Ask(prompt, options):
                 if not options:
@@ -131,7 +134,10 @@ class Seq2SeqModel(HfModel):
     def _read_parts(
         self, requests: Mapping[int, base.Request], owners: Sequence[int]
     ) -> Iterator[tuple[int, base.Answer]]:
-        """Read each prompt once, then answer its parts one by one."""
+        """Yield the answer to each part, by its number.
+
+        Each distinct prompt is encoded once. `owners` has the request's index for each part.
+        """
         by_prompt: dict[Ids, list[Seq2seqPart]] = defaultdict(list)
         for part in self._list_parts(requests, owners):
             try:
@@ -158,7 +164,7 @@ class Seq2SeqModel(HfModel):
         yield from self._score_rows(rows)
 
     def _list_parts(self, requests: Mapping[int, base.Request], owners: Sequence[int]) -> list[Seq2seqPart]:
-        """The parts of requests, with their texts read by the tokenizer."""
+        """Split requests into parts, and tokenise their texts."""
         sides: list[tuple[str, str | None]] = []
         for request in requests.values():
             sides += self._split_sides(request)
@@ -173,30 +179,30 @@ class Seq2SeqModel(HfModel):
         return parts
 
     def _score_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
-        """Decode targets, each after its encoded prompt."""
+        """Yield the pieces of each part, given the hidden states of its prompt."""
         costs = [len(state) + len(part.ids) for state, part in rows]
         for at, logprobs in in_batches(self._decode_rows, rows, costs, self.budget):
             _, part = rows[at]
             yield part.number, part.pieces(logprobs)
 
     def read_filler(self, tokens: int) -> None:
-        """Let the encoder read `tokens` tokens without meaning."""
+        """Encode a batch of `tokens` arbitrary tokens, to see whether memory holds it."""
         length = min(FILLER, self.longest)
         self._encode_prompts([(0,) * length] * max(tokens // length, 1))
 
     @torch.inference_mode()
     def _encode_prompts(self, prompts: Sequence[Ids]) -> list[torch.Tensor]:
-        """Last hidden states of each prompt in the encoder, without padding."""
+        """Last hidden states of each prompt in the encoder, without those of padding."""
         ids, attended = self._pad_ids(prompts)
         states = self.model.get_encoder()(input_ids=ids, attention_mask=attended).last_hidden_state
         return [state[: len(prompt)] for state, prompt in zip(states, prompts, strict=True)]
 
     @torch.inference_mode()
     def _decode_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> list[Logprobs]:
-        """Log-probabilities of the scored tokens of each row."""
+        """Log-probabilities of the scored tokens of each part."""
         states = pad_sequence([state for state, _ in rows], batch_first=True)
         _, attended = self._pad_ids([part.prompt.ids for _, part in rows])
-        targets = [(part.ids, part.own) for _, part in rows]
+        targets = [(part.ids, part.scored_positions) for _, part in rows]
         target_rows = [[self.start, *ids[:-1]] for ids, _ in targets]
         inputs, decoded = self._pad_ids(target_rows)
         logits = self.model(
@@ -209,18 +215,21 @@ class Seq2SeqModel(HfModel):
         row_numbers: list[int] = []
         positions: list[int] = []
         tokens: list[int] = []
-        for row, (ids, own) in enumerate(targets):
-            row_numbers += [row] * len(own)
-            positions += own
-            tokens += [ids[position] for position in own]
+        for row, (ids, scored_positions) in enumerate(targets):
+            row_numbers += [row] * len(scored_positions)
+            positions += scored_positions
+            tokens += [ids[position] for position in scored_positions]
         scored = logits[row_numbers, positions].float()
         logprobs = scored[range(len(tokens)), tokens] - scored.logsumexp(-1)
         values = iter(logprobs.tolist())
-        return [list(islice(values, len(own))) for _, own in targets]
+        return [list(islice(values, len(scored_positions))) for _, scored_positions in targets]
 
 
 def start_token(place: str, model: Any) -> int:
-    """The token that a decoder begins with."""
+    """Id of the token with which a decoder begins.
+
+    `place` names the model in the BadInput error if its configuration has none.
+    """
     for config in (model.config, model.generation_config):
         token = getattr(config, "decoder_start_token_id", None)
         if isinstance(token, int):
@@ -229,9 +238,9 @@ def start_token(place: str, model: Any) -> int:
 
 
 def most_tokens(config: Any, side: str) -> int:
-    """Number of tokens that a side of the model has positions for.
+    """Number of tokens for which a side of the model has positions.
 
-    T5 counts distances and so has no limit.
+    A side is `encoder` or `decoder`. T5 has no limit, since it uses relative distances.
     """
     for name in (f"max_{side}_position_embeddings", "max_position_embeddings"):
         if most := getattr(config, name, None):

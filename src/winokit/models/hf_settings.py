@@ -20,12 +20,12 @@ LARGE = ("device_map", "max_memory", "load_in", "trust_remote_code", "chat_templ
 OPTIONS = ("kind", "dtype", "device", "revision", "adapter", "gguf_file", "budget", "bos", *LARGE)
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT])(i?)B", re.IGNORECASE)
 DEVICE = "WINOKIT_DEVICE"
-"""The variable that names the device of models whose SPEC names none."""
+"""Environment variable that names the device, if the SPEC names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class HfSettings:
-    """Settings to load and run a model, with defaults filled in."""
+    """Settings with which a model is loaded and run, defaults filled in."""
 
     place: str
     kind: str | None  # until `hf.load` has looked at the configuration
@@ -36,21 +36,21 @@ class HfSettings:
     gguf_file: str | None = None
     budget: int | None = None
     bos: bool | None = None
-    """Whether texts begin with BOS; None for what the model's files say (`hf_causal`)."""
+    """Whether texts begin with BOS. None means as the model's files say (`hf_causal`)."""
     device_map: str | dict[str, int | str] | None = None
     max_memory: dict[int | str, int] | None = None
     load_in: str | None = None
     compute_dtype: str | None = None
-    """Precision of products with weights in 4 bits; None for other weights, whose own precision it is."""
+    """Precision of products with 4-bit weights. None for other weights, which have their own."""
     trust_remote_code: bool = False
     chat_template: str | None = None
-    """`auto`, or the file of a template."""
+    """`auto`, or the path of a Jinja file. None for no template."""
     loaded: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
-    """Network and tokenizer, where they were handed over instead of named."""
+    """Network and tokenizer, if they were given as objects, else None."""
 
     @classmethod
     def of(cls, spec: Spec) -> "HfSettings":
-        """Read the options of a SPEC and check each, and all together."""
+        """Read and check the options of a SPEC."""
         options = spec.only(*OPTIONS)
         _check_together(options)
         device_map = _parse_device_map(options.get("device_map"))
@@ -93,13 +93,16 @@ class HfSettings:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Arguments of `from_pretrained` that say which files to load."""
+        """Arguments of `from_pretrained` that select the files to load."""
         source = {"revision": self.revision, "gguf_file": self.gguf_file}
         return {name: value for name, value in source.items() if value is not None}
 
 
 def _resolve_place(place: str) -> str:
-    """Resolve a place to a folder's path or a hub name, as transformers expects."""
+    """Path of a model's folder, or its name on the hub.
+
+    Raises BadInput for anything else.
+    """
     path = Path(place).expanduser()
     if path.is_dir():
         return str(path)
@@ -109,14 +112,14 @@ def _resolve_place(place: str) -> str:
 
 
 def _choose_compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
-    """Precision of products with weights in 4 bits, or None for other weights."""
+    """Precision of products with 4-bit weights, or None for other weights."""
     if load_in != "4bit":
         return None
     return "bfloat16" if dtype in (None, "auto") else dtype
 
 
 def _check_together(options: Mapping[str, str]) -> None:
-    """Refuse options that contradict each other."""
+    """Raise BadInput for options that contradict each other."""
     contradictions = {
         ("device", "device_map"): "the one puts a model on one device, the other spreads it over several",
         ("gguf_file", "load_in"): "a GGUF file is quantised already",
@@ -130,16 +133,16 @@ def _check_together(options: Mapping[str, str]) -> None:
         raise BadInput("hf: max_memory= limits how a model is spread: give device_map=auto, or another, too")
 
 
-def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
-    """Parse the way to spread a model.
+def _parse_device_map(value: str | None) -> str | dict[str, int | str] | None:
+    """Read the option `device_map`.
 
-    It is a way of accelerate, or the map in a JSON file.
+    It is a way that accelerate knows, or a JSON file with the map. None if the option is not given.
     """
-    if given is None or given in DEVICE_MAPS:
-        return given
-    path = Path(given).expanduser()
+    if value is None or value in DEVICE_MAPS:
+        return value
+    path = Path(value).expanduser()
     if not path.is_file():
-        raise UnknownName("way to spread a model (device_map; or a JSON file)", given, DEVICE_MAPS)
+        raise UnknownName("way to spread a model (device_map; or a JSON file)", value, DEVICE_MAPS)
     places = read_object(path)
     are_devices = all(isinstance(place, (int, str)) for place in places.values())
     if not places or not are_devices:
@@ -147,33 +150,33 @@ def _parse_device_map(given: str | None) -> str | dict[str, int | str] | None:
     return places
 
 
-def _parse_max_memory(given: str | None) -> dict[int | str, int] | None:
-    """Parse limits of memory into bytes by device.
+def _parse_max_memory(value: str | None) -> dict[int | str, int] | None:
+    """Read the option `max_memory` as bytes by device.
 
-    `0:20GiB,cpu:60GiB` limits these two, `20GiB` every GPU and leaves the CPU what it has.
+    `0:20GiB,cpu:60GiB` limits these two devices, `20GiB` every GPU. None if the option is not given.
     """
-    if given is None:
+    if value is None:
         return None
     gpu_count = torch.cuda.device_count()
     limits: dict[int | str, int] = {}
-    for part in given.split(","):
+    for part in value.split(","):
         device, colon, size = part.strip().rpartition(":")
         match = SIZE.fullmatch(size)
-        is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in given)
+        is_device = device.isdigit() or device in ("cpu", "disk", "mps") or not (colon or "," in value)
         if not match or not is_device:
-            raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {given!r}")
+            raise BadInput(f"hf: max_memory: expected 20GiB, or 0:20GiB,cpu:60GiB, found {value!r}")
         limits[int(device) if device.isdigit() else device] = _count_bytes(match)
         if device.isdigit() and int(device) >= gpu_count:
             raise BadInput(f"hf: max_memory: GPU {device} is not on this machine, which has {gpu_count}")
     if "" not in limits:
         return limits
     if not gpu_count:
-        raise BadInput(f"hf: max_memory={given} applies to every GPU, but there is none; use max_memory=cpu:{given}")
+        raise BadInput(f"hf: max_memory={value} applies to every GPU, but there is none; use max_memory=cpu:{value}")
     return _limit_every_gpu(limits[""])
 
 
 def _count_bytes(size: re.Match[str]) -> int:
-    """Bytes of a match of `SIZE`, such as 20GiB or 20GB."""
+    """Bytes of a size such as 20GiB, given its match with SIZE."""
     number, unit, is_binary = size.groups()
     base = 1024 if is_binary else 1000
     exponent = "KMGT".index(unit.upper()) + 1
@@ -181,7 +184,7 @@ def _count_bytes(size: re.Match[str]) -> int:
 
 
 def _limit_every_gpu(limit: int) -> dict[int | str, int]:
-    """Free memory of all devices, with this limit for GPUs."""
+    """Free bytes of all devices, with `limit` for each GPU."""
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
     limits: dict[int | str, int] = {}
@@ -191,13 +194,13 @@ def _limit_every_gpu(limit: int) -> dict[int | str, int]:
 
 
 def _list_devices() -> list[str]:
-    """Kinds of device on this machine, the best first."""
+    """Types of device on this machine, the fastest first."""
     gpus = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     return [*(name for name, count in gpus.items() if count), "cpu"]
 
 
 def usable_device(name: str | None) -> str:
-    """The device asked for, else that of $WINOKIT_DEVICE, else the best one.
+    """The device with a name, else that of $WINOKIT_DEVICE, else the fastest one.
 
     Raises BadInput if it is not on this machine.
     """

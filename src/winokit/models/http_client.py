@@ -1,9 +1,8 @@
-"""Send JSON over HTTP, many requests at once, in a thread of its own.
+"""Send JSON over HTTP, many requests at once, in a background thread.
 
-It uses aiohttp on an event loop.
-
-The caller's thread may run a loop already, as a notebook's does. Proxies are those of the environment, certificates the
-system's. A POST is sent once: whether to try again is for the caller, who knows what it costs.
+It uses aiohttp on an event loop of its own, since the caller's thread may run a loop already, as a notebook does.
+Proxies are those of the environment, certificates the system's. A POST is sent once: the caller decides whether to
+send it again.
 """
 
 import asyncio
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
 CONNECTING = 30.0
 """Seconds for a connection to be made, its TLS included."""
 LONGEST_HEADER = 2**18
-"""Bytes of one line of a reply's headers at most."""
+"""Most bytes of one line of a reply's headers."""
 LONGEST_REPLY = 2**27
-"""Bytes of a reply at most, unpacked: far above what a model says of a full batch."""
+"""Most bytes of a decompressed reply: far more than a full batch of replies needs."""
 LARGE_BODY = 2**20
-"""Bytes from which a request is sent in pieces."""
+"""Bytes from which on a request is sent in chunks."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-"""What OpenSSL calls an answer that is no TLS."""
+"""OpenSSL's reasons for an answer that is not TLS."""
 PROXY_REFUSES = 407
 PASSING = (408, 429)
 """Statuses below 500 after which the same request may succeed."""
@@ -43,23 +42,20 @@ UNTRUSTED = "check the URL, or set SSL_CERT_FILE to the certificate of whoever s
 
 
 class ExchangeFailed(Exception):
-    """No reply came back.
+    """No HTTP reply was received.
 
-    There was no connection, it broke, or the server does not speak HTTP.
+    The connection failed or broke, or the server does not speak HTTP.
     """
 
 
 class NotConnected(ExchangeFailed):
-    """No connection could be made.
-
-    There is no such host, nobody listens there, or the network is down.
-    """
+    """No connection could be made, for example since no server is running there."""
 
 
 class CannotConnect(NotConnected):
-    """No connection can be made, however often it is tried.
+    """No connection can be made, and trying again will not help.
 
-    A certificate is not trusted, or a proxy refuses.
+    For example, a certificate is not trusted. `way_out` says what the user can do.
     """
 
     def __init__(self, fact: str, way_out: str) -> None:
@@ -69,7 +65,10 @@ class CannotConnect(NotConnected):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """A reply of any status. Names of headers are in lower case."""
+    """An HTTP reply of any status.
+
+    Names of headers are in lower case.
+    """
 
     status: int
     reason: str
@@ -81,25 +80,27 @@ Outcome: TypeAlias = HttpReply | ExchangeFailed
 
 
 def open_client(url: str, key: str | None, connections: int) -> "HttpClient":
-    """Return a client for one address that sends a key with every request.
+    """Make a client for one URL, with an API key.
 
-    Raises BadInput if the environment names a proxy that is no HTTP proxy.
+    The key is sent with every request. Raises BadInput if the environment names a proxy that is no HTTP proxy.
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return HttpClient(url, headers, _find_proxy(url), connections)
 
 
 class HttpClient:
-    """Sends requests to one address and returns replies under their tickets.
+    """Sends requests to one URL in the background, and returns the replies.
+
+    Each request has a `ticket`, any hashable object, with which its reply is returned.
 
     Parameters
     ----------
     headers
-        Sent with every request.
+        Headers that are sent with every request.
     proxy
-        Through which the address is asked, if any; user and password may stand in it.
+        URL of the proxy to use, which may contain user and password. None for no proxy.
     connections
-        How many are open at once at most.
+        Most connections that are open at once.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None, connections: int) -> None:
@@ -109,10 +110,10 @@ class HttpClient:
         self._proxy = proxy
         self._arrived: SimpleQueue[tuple[Any, int, Outcome]] = SimpleQueue()
         self._underway: dict[Any, int] = {}
-        """The number of the sending by its ticket; touched by the caller's thread alone."""
+        """Number of each sent request by its ticket. Only used in the caller's thread."""
         self._sent = 0
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        """By number; touched by the loop's thread alone."""
+        """Running tasks by number. Only used in the loop's thread."""
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="winokit-server", daemon=True)
         self._thread.start()
@@ -121,19 +122,20 @@ class HttpClient:
         ).result()
 
     def send(self, ticket: Any, body: bytes | None) -> None:
-        """Send a POST of JSON, or a GET if there is no body.
+        """Send a POST of JSON, or a GET if `body` is None.
 
-        Redirects are replies like others.
+        Redirects are not followed but returned as replies.
         """
         self._sent += 1
         self._underway[ticket] = self._sent
         self._loop.call_soon_threadsafe(self._start_task, ticket, self._sent, body)
 
     def _start_task(self, ticket: Any, number: int, body: bytes | None) -> None:
+        """Start sending a request. Runs in the loop's thread."""
         self._tasks[number] = self._loop.create_task(self._exchange_once(ticket, number, body))
 
     async def _exchange_once(self, ticket: Any, number: int, body: bytes | None) -> None:
-        """Put the outcome of one request where the caller's thread finds it."""
+        """Send one request, and queue its outcome for the caller's thread."""
         try:
             outcome = await self._send_request(body)
         except Exception as error:  # No reply may keep its caller waiting, whatever a server has made of it.
@@ -143,6 +145,7 @@ class HttpClient:
         self._arrived.put((ticket, number, outcome))
 
     async def _send_request(self, body: bytes | None) -> Outcome:
+        """Send one request and read its reply."""
         method = "GET" if body is None else "POST"
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = io.BytesIO(body) if body and len(body) >= LARGE_BODY else body
@@ -157,9 +160,9 @@ class HttpClient:
             return HttpReply(response.status, response.reason or "", names, content)
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """Return the replies that have arrived, each with its ticket.
+        """Return the outcomes that have arrived, each with its ticket.
 
-        If there are none, wait for one at most `seconds`.
+        If there are none, wait at most `seconds` for the first.
         """
         replies: list[tuple[Any, Outcome]] = []
         pause = seconds
@@ -173,21 +176,23 @@ class HttpClient:
         return replies
 
     def forget(self, ticket: Any) -> None:
-        """Stop waiting for a reply and close its connection."""
+        """Stop waiting for the reply to a request, and close its connection."""
         self._loop.call_soon_threadsafe(self._cancel_task, self._underway.pop(ticket))
 
     def _cancel_task(self, number: int) -> None:
+        """Cancel a request that is under way. Runs in the loop's thread."""
         if number in self._tasks:
             self._tasks[number].cancel()
 
     def close(self) -> None:
-        """Stop waiting for replies, and end the thread."""
+        """Cancel all requests, and end the background thread."""
         asyncio.run_coroutine_threadsafe(self._close_session(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     async def _close_session(self) -> None:
+        """Cancel all requests, and close the connections."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -199,6 +204,7 @@ class HttpClient:
 async def _open_session(
     headers: Mapping[str, str], connections: int, certificates: ssl.SSLContext | bool
 ) -> "ClientSession":
+    """Open aiohttp's session with the client's headers and certificates."""
     import aiohttp
 
     # With brotli or zstd installed aiohttp would offer these too.
@@ -214,7 +220,10 @@ async def _open_session(
 
 
 async def _read_content(response: "ClientResponse") -> bytes:
-    """Return all of a reply, unpacked. Raises ValueError if it has no end."""
+    """Read the whole body of a response, decompressed.
+
+    Raises ValueError if it is too large.
+    """
     pieces: list[bytes] = []
     size = 0
     async for piece in response.content.iter_any():
@@ -226,9 +235,9 @@ async def _read_content(response: "ClientResponse") -> bytes:
 
 
 def _convert_error(error: Exception) -> ExchangeFailed:
-    """Return an error of this module for one of aiohttp's.
+    """Convert an error of aiohttp to one of this module.
 
-    Its text has no user and no password.
+    Its message has neither a user's name nor a password.
     """
     import aiohttp
 
@@ -255,16 +264,16 @@ def _convert_error(error: Exception) -> ExchangeFailed:
 
 
 def _explain_cause(cause: OSError) -> object:
-    """The system's words for an error, if it has any."""
+    """Message of an operating system's error."""
     if cause.errno and cause.errno > 0:
         return strerror(cause.errno)
     return cause.strerror or cause
 
 
 def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
-    """Return the error of a proxy that answers for itself.
+    """Make the error for a proxy that answers instead of the server.
 
-    A proxy that refuses is not asked again.
+    CannotConnect if the proxy refuses for good.
     """
     fact = f"the proxy answers with status {status} {reason or ''}".strip()
     if status == PROXY_REFUSES:
@@ -275,7 +284,7 @@ def _convert_proxy_error(status: int, reason: str | None) -> NotConnected:
 
 
 def _find_proxy(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None."""
+    """URL of the proxy that the environment names for a URL, or None."""
     parts = urlsplit(url)
     proxies = getproxies()
     name = parts.scheme if parts.scheme in proxies else "all"
@@ -292,9 +301,9 @@ def _find_proxy(url: str) -> str | None:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return the certificates that a server's own is checked with.
+    """Load the certificates that servers are checked against.
 
-    They are those of $SSL_CERT_FILE, else the system's, else certifi's.
+    Those of $SSL_CERT_FILE, else the system's, else certifi's.
     """
     own_file = os.environ.get("SSL_CERT_FILE") or None
     if own_file and not Path(own_file).is_file():
@@ -311,6 +320,7 @@ def trusted_certificates() -> ssl.SSLContext:
 
 
 def _has_certificates(paths: ssl.DefaultVerifyPaths) -> bool:
+    """Whether the system has any certificates."""
     if paths.cafile:
         return True
     return paths.capath is not None and any(Path(paths.capath).iterdir())

@@ -1,10 +1,10 @@
 """Identify the model that a server serves, by its entry in `/models`.
 
-The identity is part of the keys that answers are kept under.
+The identity is part of the keys under which answers are stored.
 
-A name says little: a server may serve another model under it tomorrow, or the same one mended. Most servers list `id`,
-`root`, `owned_by` and `created`. Only `created` can tell a model from the one before it, and only where it is a date
-of the model, as Ollama's: vLLM and llama.cpp put the moment of the request there, LiteLLM one constant for all models.
+A name is not enough: tomorrow a server may serve another model under it. Most servers list `id`, `root`, `owned_by`
+and `created`. Only `created` can distinguish a model from an earlier one, and only if it is a date of the model, as
+Ollama's is. vLLM and llama.cpp return the time of the request, LiteLLM one constant for all models.
 """
 
 import json
@@ -15,15 +15,15 @@ from time import time
 from typing import Any, TypeAlias
 
 FACTS = ("id", "root", "owned_by")
-"""What is taken from an entry as it is; `created` is looked at first."""
+"""Fields of an entry that are stored as they are. `created` is checked first."""
 TELLING = frozenset({"created", "tokens"})
-"""Facts that tell a model from the one before it: since when it exists, or how many tokens a corpus has."""
+"""Facts that distinguish a model from an earlier one of the same name."""
 PLACEHOLDERS = (0, 1, 1677610602)
 """Values of `created` that servers give for every model; the last is LiteLLM's."""
 OLLAMA_TAG = ":latest"
-"""What Ollama adds to a name without a tag."""
+"""Suffix that Ollama adds to a name without a tag."""
 A_MOMENT = 5.0
-"""Seconds between a request and a `created` that is only the time of the request."""
+"""Seconds within which `created` counts as the time of the request."""
 MILLISECONDS = 10**11
 """A time since 1970 that is larger than this is in milliseconds."""
 LATEST = 10**14
@@ -34,31 +34,37 @@ Entry: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """A server's statements about the model it serves."""
+    """A server's description of the model that it serves."""
 
     facts: Mapping[str, str | int] = field(default_factory=dict)
-    """Of id, root, owned_by, created and tokens those that say something; empty if no such model is listed."""
+    """Values of id, root, owned_by, created and tokens, if they say something. Empty if the model is not listed."""
     confirmed: bool = True
-    """Whether the server said so now; otherwise it is what it said the last time."""
+    """Whether the server said so now. Otherwise the facts are those it gave last time."""
     reached: bool = True
-    """Whether there is a server at all, however it answers; False if no connection could be made."""
+    """Whether any server could be reached. False if no connection was made."""
 
     @property
     def tells(self) -> bool:
-        """Whether the same identity means the same model.
+        """Whether an equal identity means that the model is the same.
 
-        It does if a model has a date of its own, or a corpus its size.
+        It does if the model has a date of creation, or the corpus a number of tokens.
         """
         return self.confirmed and not TELLING.isdisjoint(self.facts)
 
     @property
     def text(self) -> str:
-        """The facts as they are written in keys, or an empty text."""
+        """The facts as JSON, as they are stored in keys.
+
+        Empty if there are none.
+        """
         return json.dumps(self.facts, sort_keys=True) if self.facts else ""
 
     @classmethod
     def recall(cls, text: str) -> "ServerIdentity":
-        """Parse an identity from its JSON text. An empty text is an empty identity."""
+        """Parse an identity from its text.
+
+        An empty text gives an empty identity.
+        """
         return cls(json.loads(text) if text else {})
 
 
@@ -86,10 +92,7 @@ def read_identity(payload: Any, name: str, asked_at: float) -> ServerIdentity:
 
 
 def server_time(headers: Mapping[str, str]) -> float:
-    """Seconds since 1970 by the `Date` of a reply.
-
-    By our own clock if the reply has none.
-    """
+    """Seconds since 1970 by the `Date` header of a reply, else by our own clock."""
     try:
         return parsedate_to_datetime(headers.get("date", "")).timestamp()
     except ValueError:
@@ -97,6 +100,10 @@ def server_time(headers: Mapping[str, str]) -> float:
 
 
 def _list_entries(payload: Any) -> list[Entry]:
+    """Entries of the models in the JSON of `/models`.
+
+    Empty if it has another form.
+    """
     listed = payload.get("data") if isinstance(payload, dict) else payload
     if not isinstance(listed, list):
         return []
@@ -104,7 +111,10 @@ def _list_entries(payload: Any) -> list[Entry]:
 
 
 def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
-    """The entry of a model's name, or the only entry."""
+    """Find a model's entry by name, else the only entry.
+
+    None if there are several others.
+    """
     for entry in entries:
         if entry.get("id") in (name, f"{name}{OLLAMA_TAG}"):
             return entry
@@ -112,9 +122,9 @@ def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
 
 
 def _read_creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
-    """Seconds since 1970 at which the model was created.
+    """Time at which a model was created, as its entry has it.
 
-    None if its `created` is not a date of its own.
+    None if `created` is the time of the request, or the same for all models.
     """
     created = entry.get("created")
     if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created <= LATEST:

@@ -1,9 +1,9 @@
 r"""N-gram language models: `ngram:FILE`, an ARPA file or a KenLM binary.
 
-Words are those of Trinh and Le's "A Simple Method for Commonsense Reasoning" (2018, https://arxiv.org/abs/1806.02847):
-punctuation and clitics are peeled off, a word the model does not know is tried in lower case before it counts as
-unknown, <s> stands before the text and </s> is not scored. One departure: they add a full stop to a sentence that has
-none; here only what was asked is scored.
+Words are split as in Trinh and Le's "A Simple Method for Commonsense Reasoning" (2018,
+https://arxiv.org/abs/1806.02847): punctuation and clitics are words of their own, a word that the model does not
+know is tried in lower case before it counts as unknown, <s> comes before the text, and </s> is not scored. One
+departure: they add a full stop to a sentence without one, here only the given text is scored.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ TITLES = {"mr.", "ms."}
 
 
 def load(spec: Spec) -> "NgramModel":
-    """The n-gram model in the file that the SPEC names."""
+    """Load the n-gram model in the file that a SPEC names."""
     spec.only()
     path = spec.file_or_fail("FILE (ARPA or KenLM binary)")
     return NgramModel(str(spec), path, _open_kenlm(path))
 
 
 class NgramModel:
-    """An n-gram model, asked for the words that follow."""
+    """An n-gram model of KenLM. `counts` is KenLM's model."""
 
     kind = "causal"
     can: frozenset[type] = frozenset({Continuation})
@@ -42,16 +42,16 @@ class NgramModel:
             self.fingerprint = f"ngram:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Score the words of each text, in the order asked."""
+        """Score the words of each text, in order."""
         for index, request in enumerate(requests):
             if not isinstance(request, Continuation):
                 raise cannot(self, request)
             yield index, self._score_words(request)
 
     def _score_words(self, request: Continuation) -> Pieces | Refusal:
-        """Score the words that end within the text.
+        """Score the words that end within the text of a continuation.
 
-        A word that begins in the context is cut at the border.
+        A word that begins in the context has the text's start as its start.
         """
         whole_text = request.context + request.text
         border = len(request.context)
@@ -67,12 +67,17 @@ class NgramModel:
         return tuple(pieces) or NothingToScore(request.text).refusal
 
     def _find_known_form(self, word: str) -> str:
-        """The word as it is, or in lower case if only that is in the model."""
+        """Return a word as the model has it.
+
+        In lower case if the model has only that, else as it is.
+        """
         return word if word in self._counts or word.lower() not in self._counts else word.lower()
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    r"""Start and end of each word of a text.
+    r"""Find the start and end of each word of a text.
+
+    Punctuation marks and clitics such as 's are words of their own.
 
     >>> text = 'Mr. Hill said: "It isn\'t Ann\'s."'
     >>> [text[start:end] for start, end in word_spans(text)]
@@ -98,7 +103,10 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _open_kenlm(path: Path) -> Any:
-    """Open a file with KenLM, silently."""
+    """Open an ARPA file or a KenLM binary.
+
+    Raises BadInput if it is neither.
+    """
     with needing("an n-gram model", "ngram"):
         import kenlm
     config = kenlm.Config()

@@ -36,19 +36,19 @@ from winokit.models.server import (
 
 PREFIX = "infinigram"
 PUBLIC = "https://api.infini-gram.io"
-"""The server of infini-gram's authors, which is asked if no other is named."""
+"""Server of infini-gram's authors, used if the SPEC names no other."""
 INDEX_OPTIONS = (*EXCHANGE_OPTIONS, "documents")
 USUAL_POLICY = RetryPolicy(concurrency=4, timeout=60.0, rate=5.0)
-"""A free server that many share is not asked more than five times a second."""
+"""Limits for a free server that many people share: at most five requests a second."""
 MOST_CLAUSES = 4
 MOST_TERMS = 4
 MOST_CHARACTERS = 1000
 MOST_DOCUMENTS = 10
-"""What one query may have, and what it may show."""
+"""Limits of one query: clauses, n-grams of a clause, characters and returned documents."""
 CLAUSE_SAMPLE = 500_000
-"""Occurrences of a frequent clause that are looked at, if there are several clauses: the most that is allowed."""
+"""Occurrences of a frequent clause that are sampled in a query of several clauses: the most that is allowed."""
 SHOWN_TOKENS = 300
-"""Tokens of a document around what was found."""
+"""Number of tokens of a document that are returned around a match."""
 OPERATOR = re.compile(r"(?<!\S)(?:AND|OR)(?!\S)")
 WAYS_OUT = {
     403: "the server refuses: name its key with ?key_env=NAME, or ask less often (?rate=1)",
@@ -56,25 +56,25 @@ WAYS_OUT = {
     429: "ask less often (?rate=1), or try later",
 }
 READING = 1
-"""Part of the fingerprint: to be raised whenever the same reply is read differently."""
+"""Version of how replies are read, part of the fingerprint. Raise it whenever the same reply is read differently."""
 
 
 class IndexServer(ModelServer):
-    """A server of n-gram indexes: it knows no model, and charges no tokens."""
+    """A server of n-gram indexes, which serves no model and counts no tokens."""
 
     ways_out = WAYS_OUT
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """Check nothing, since the server has no model whose name could change."""
+        """Do nothing, since the server has no model that could change."""
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Count no tokens, since the server charges none."""
+        """Do nothing, since the server counts no tokens."""
 
 
 class NgramIndex:
-    """One index of a server, which answers `Lookup` requests.
+    """One n-gram index of a server, which answers `Lookup` requests.
 
-    As those of a model, its answers are kept, dated and counted.
+    It is used like a model, so that its answers are stored and counted.
     """
 
     kind = "any"
@@ -90,7 +90,7 @@ class NgramIndex:
         self.fingerprint = f"{PREFIX}:{json.dumps(determining, sort_keys=True)}"
 
     def identify(self) -> ServerIdentity:
-        """The index by its name and its number of tokens."""
+        """Identify the index by its name and its number of tokens."""
         payload = identity_payload(self._server.ask_identity("", {"query_type": "count", "query": ""}))
         if isinstance(payload, ServerIdentity):
             return payload
@@ -100,17 +100,18 @@ class NgramIndex:
         return ServerIdentity({"id": self.index, "tokens": tokens})
 
     def sends(self, request: Request) -> list[tuple[str, int]]:
-        """The query of a request. The server writes no tokens."""
+        """The query for a request. The server generates no tokens."""
         return [(json.dumps(_build_body(request)), 0)] if isinstance(request, Lookup) else []
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Look up all requests, several queries at once, yielding answers as they come."""
+        """Send all queries, several at once, yielding (index, answer) as replies arrive."""
         lookups = [request for request in requests if isinstance(request, Lookup)]
         if len(lookups) < len(requests):
             raise cannot(self, next(request for request in requests if not isinstance(request, Lookup)))
         return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read_found)
 
     def _read_found(self, payload: dict[str, Any]) -> Found:
+        """Read the count and the documents of a reply."""
         if "error" in payload:
             raise self._server.error("", f"the index {self.index!r} cannot be asked: {payload['error']}", NAME_WAY_OUT)
         count = payload["cnt"] if "documents" in payload else payload["count"]
@@ -120,6 +121,7 @@ class NgramIndex:
         return Found(count, bool(payload.get("approx")), tuple(documents))
 
     def _get_name(self, document: Mapping[str, Any]) -> str:
+        """Name of a document: the index and the document's number."""
         return f"{self.index}, document {document['doc_ix']:,}"
 
 
@@ -127,7 +129,10 @@ NAME_WAY_OUT = "check its name, and which indexes the server has"
 
 
 def load_index(spec: Spec) -> NgramIndex:
-    """Connect to the index that a SPEC names: `infinigram:INDEX@URL?rate=5`. Nothing is sent yet."""
+    """Make the index of a SPEC `infinigram:INDEX@URL?rate=5`.
+
+    Nothing is sent to its server yet.
+    """
     index, url = name_and_url(spec, PUBLIC, "INDEX@URL")
     key = server_key(spec) if spec.options.get("key_env") else None  # a key of another server is not sent to this one
     server = IndexServer(url, key, {"index": index}, retry_policy(spec, USUAL_POLICY))
@@ -136,9 +141,9 @@ def load_index(spec: Spec) -> NgramIndex:
 
 
 def is_askable(term: str) -> bool:
-    """Whether an n-gram can be looked for.
+    """Whether an n-gram can be searched for.
 
-    AND and OR in capitals would be taken for operators.
+    Not if it is empty, or has AND or OR in capitals, which are operators of a query.
 
     >>> is_askable("bread and butter"), is_askable("bread AND butter"), is_askable(" ")
     (True, False, False)
@@ -147,7 +152,10 @@ def is_askable(term: str) -> bool:
 
 
 def _build_body(lookup: Lookup) -> Body:
-    """The JSON of a query, without the index."""
+    """Build the query for a lookup, without the name of the index.
+
+    Raises BadInput if it is too large for the server.
+    """
     terms = list(chain.from_iterable(lookup.clauses))
     widest = max((len(clause) for clause in lookup.clauses), default=0)
     query = " AND ".join(map(" OR ".join, lookup.clauses))
@@ -163,8 +171,5 @@ def _build_body(lookup: Lookup) -> Body:
 
 
 def _join_spans(document: Mapping[str, Any]) -> str:
-    """Join the text of a document from its spans.
-
-    A span is a text and the clause that it matches.
-    """
+    """Join the text of a document, which is returned in spans."""
     return "".join(str(text) for text, *_ in document["spans"])

@@ -1,9 +1,9 @@
 """Choose which texts go into one batch, and which into one row.
 
-A batch holds texts alike in length, so that little is padded, and no more than memory holds (`packed`). A row may hold
-many texts as a tree (`forest`), so that a beginning that they share is read once: the two options of a problem, and a
-problem and its twin, begin alike. Their tokens form a tree in which each text is a path from the root; with every token
-seeing its ancestors and itself alone, a causal model reads the tree as it would read each path by itself (as in tree
+A batch has texts of similar length, so that little is padded, and no more than memory holds (`packed`). A row may
+hold many texts as a prefix tree (`forest`), so that a common beginning is read once: the two options of a problem
+begin alike, and so do a problem and its twin. Each text is a path from the root of the tree. Every token attends
+only to its ancestors and itself, so that a causal model reads the tree as it would read each path alone (as in tree
 attention of speculative decoding: Miao et al., 2023, https://arxiv.org/abs/2305.09781).
 """
 
@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 ENOUGH = 1024
-"""Padded tokens from which on a batch is choosy."""
+"""Number of tokens from which on a batch takes only texts of similar length."""
 
 
 def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list[int]]:
-    """Batches of indices whose padded size (rows times longest) stays within `budget` tokens.
+    """Pack texts into batches of indices, given their lengths.
 
-    The longest come first, so that a batch too large for the memory fails at once and not an hour later. A text longer
-    than the budget gets a batch of its own: it must be read somehow. A batch that is large enough to keep a device busy
-    takes no text shorter than `alike` times its longest: batches as large as a GPU holds would be a third padding.
+    A batch's padded size (rows times longest) stays within `budget`. The longest come first, so that a batch too large
+    for the memory fails at once. A text longer than the budget gets a batch of its own. A batch of at least ENOUGH
+    tokens takes no text shorter than `alike` times its longest, so that little of it is padding.
 
     >>> packed([3, 9, 4, 8], budget=18)
     [[1, 3], [2, 0]]
@@ -47,9 +47,9 @@ def packed(lengths: Sequence[int], budget: int, alike: float = 0.0) -> list[list
 
 @dataclass(frozen=True, slots=True)
 class ScoredText:
-    """A text as tokens, scored from `first` on.
+    """A text's token ids, of which those from index `first` on are scored.
 
-    The first token of all has nothing to be guessed from.
+    `first` is at least 1, since the first token follows nothing.
     """
 
     tokens: tuple[int, ...]
@@ -57,13 +57,16 @@ class ScoredText:
 
     @property
     def read(self) -> tuple[int, ...]:
-        """The tokens a model must read: all but the last, which is only guessed."""
+        """The tokens that the model must read: all but the last."""
         return self.tokens[:-1]
 
 
 @dataclass(slots=True)
 class Tree:
-    """Tokens of texts with a common beginning, parents before children."""
+    """Prefix tree of texts, with a token at each node.
+
+    Parents come before children.
+    """
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)  # -1 for a root
@@ -75,13 +78,13 @@ class Tree:
         return len(self.tokens)
 
     def shared(self, text: ScoredText) -> int:
-        """Number of tokens that the text has in common with the one planted last."""
+        """Number of leading tokens shared with the text added last."""
         return sum(takewhile(bool, map(eq, map(self.tokens.__getitem__, self.path), text.read)))
 
     def plant(self, index: int, text: ScoredText) -> None:
         """Add a text under its number.
 
-        Texts must come in the order of their tokens.
+        Texts must be added in the order of their tokens.
         """
         del self.path[self.shared(text) :]
         for depth in range(len(self.path), len(text.read)):
@@ -94,11 +97,11 @@ class Tree:
         self.guesses[index] = list(zip(nodes, scored_tokens, strict=True))
 
     def all_guesses(self) -> list[tuple[int, int]]:
-        """All guesses, text after text, as pairs of node and token."""
+        """Pairs of node and token to predict there, text after text."""
         return list(chain.from_iterable(self.guesses.values()))
 
     def visible(self) -> npt.NDArray[np.bool_]:
-        """Mask of the tokens that each token sees: its ancestors and itself."""
+        """Attention mask of the tree: each token sees its ancestors and itself."""
         sees = np.zeros((len(self), len(self)), dtype=np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -108,10 +111,10 @@ class Tree:
 
 
 def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tree]:
-    """Plant texts into trees so that reading them costs least.
+    """Put texts into prefix trees such that reading them costs least.
 
-    A token costs 1, and `attention` more for every token in its row, seen or not: attention is dense. A text joins the
-    tree before it where the tokens it saves outweigh that, and where the tree stays within `most` tokens.
+    Reading a token costs 1, plus `attention` for every token in its row. A text joins the previous tree if that costs
+    less than a tree of its own, and if the tree has at most `most` tokens then.
     """
     trees: list[Tree] = []
     for index in sorted(range(len(texts)), key=lambda index: texts[index].tokens):
@@ -123,6 +126,7 @@ def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tre
 
 
 def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
+    """Whether a text costs less in a tree than alone."""
     saved = tree.shared(text)
     alone = len(text.read)
     together = len(tree) + alone - saved
@@ -131,9 +135,9 @@ def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> b
 
 
 def singles(texts: Sequence[ScoredText]) -> list[Tree]:
-    """Plant each text in a tree of its own, for models that cannot read trees.
+    """Put each text into a tree of its own.
 
-    A text given twice is planted once.
+    For models that cannot read trees. Texts that are read alike share one.
     """
     trees: dict[tuple[int, ...], Tree] = {}
     for index, text in enumerate(texts):

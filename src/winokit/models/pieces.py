@@ -13,7 +13,7 @@ FOLDER = files("winokit") / "assets" / "minilm-mlm"
 
 
 def piece_counts(texts: Iterable[str]) -> dict[str, int]:
-    """Number of word pieces of each distinct text.
+    """Number of word pieces of each distinct text, in the built-in model's vocabulary.
 
     >>> piece_counts(["trophy", "the suitcase"])
     {'trophy': 1, 'the suitcase': 2}
@@ -25,10 +25,7 @@ def piece_counts(texts: Iterable[str]) -> dict[str, int]:
 
 @cache
 def tokenizer() -> "Tokenizer":
-    """Return the built-in model's tokenizer, loaded once.
-
-    It pads nothing and cuts nothing off.
-    """
+    """Load the built-in model's tokenizer, once. It neither pads nor truncates."""
     from tokenizers import Tokenizer
 
     return Tokenizer.from_str((FOLDER / "tokenizer.json").read_text("utf-8"))

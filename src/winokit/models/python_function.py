@@ -1,9 +1,9 @@
 """Ask your own function for scores: `python:module:function`.
 
-It returns a number for each candidate, the highest for its choice, or None to abstain. The module is looked for in the
-working directory first. Answers are kept as long as the function's source file stays the same; what that file imports
-or reads is not watched. Those of a function that is handed over are kept for this very object, as long as it lives:
-nobody could tell what it closes over.
+It returns a score for each candidate, of which the highest is chosen, or None to abstain. The module is looked for
+in the working directory first. Stored answers are valid as long as the function's source file stays the same.
+Changes in files that it imports or reads are not noticed. Answers of a function given as an object are stored for
+this very object, as long as it lives, since its closure cannot be compared.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from winokit.models.registry import Spec
 
 
 def load(spec: Spec) -> "PythonFunction":
-    """Load the function that the SPEC names."""
+    """Load the function that a SPEC `python:module:function` names."""
     spec.only()
     place = spec.place_or_fail("module:function")
     module, function = function_named(str(spec), place)
@@ -31,7 +31,10 @@ def load(spec: Spec) -> "PythonFunction":
 
 
 def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., object]]:
-    """Import the module and the function that `module:function` names."""
+    """Import a module, and return it with its function, given `module:function`.
+
+    Raises BadInput if either is missing. `spec` names the model in errors.
+    """
     module_name, _, name = place.partition(":")
     if not module_name or not name:
         raise BadInput(f"{spec}: expected python:module:function")
@@ -44,11 +47,14 @@ def function_named(spec: str, place: str) -> tuple[ModuleType, Callable[..., obj
 
 
 HANDED_OVER: "WeakKeyDictionary[Callable[..., object], str]" = WeakKeyDictionary()
-"""What tells the functions of this process apart, and from those of any other."""
+"""Random ids of the function objects of this process, part of their fingerprints."""
 
 
 def of_function(function: Callable[..., object]) -> "PythonFunction":
-    """Make a model of a function given as an object."""
+    """Make a model of a function object.
+
+    Its answers are stored for this object only, as long as it lives.
+    """
     if not callable(function):
         raise BadInput(f"a model must be a SPEC, a model or a function; found {_shorten_value(function)}")
     name = getattr(function, "__name__", type(function).__name__)
@@ -58,7 +64,10 @@ def of_function(function: Callable[..., object]) -> "PythonFunction":
 
 
 class PythonFunction:
-    """A model that is a function."""
+    """A model that calls a Python function to score candidates.
+
+    `sources` are the files whose content is part of the fingerprint.
+    """
 
     kind = "any"
     can: frozenset[type] = frozenset({Choose})
@@ -72,13 +81,14 @@ class PythonFunction:
         self.fingerprint = f"{spec}#{digest.hexdigest()}"
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Call the function, in the order asked."""
+        """Call the function for each request, in order."""
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):
                 raise cannot(self, request)
             yield index, self._call_function(request)
 
     def _call_function(self, request: Choose) -> Scores:
+        """Call the function for one request. Raises BadInput if it fails."""
         try:
             returned = self._function(request.before, request.after, request.candidates, request.pronoun)
         except (Exception, SystemExit) as error:  # a function that calls sys.exit() must not end us without a word
@@ -86,9 +96,9 @@ class PythonFunction:
         return Scores(None if returned is None else self._check_numbers(returned, request))
 
     def _check_numbers(self, returned: object, request: Choose) -> tuple[float, ...]:
-        """Return one finite number per candidate.
+        """Return what the function returned as one finite number per candidate.
 
-        Raises BadInput if anything else came back.
+        Raises BadInput if it is anything else.
         """
         try:
             # The characters of "12" would pass for two numbers.
@@ -103,9 +113,10 @@ class PythonFunction:
 
 
 def _import_module(spec: str, name: str) -> ModuleType:
-    """Import the module from the working directory, or from Python's path.
+    """Import a module from the working directory, or from Python's path.
 
-    The directory stays on the path: a function may import its neighbours when it is called.
+    The directory stays on the path, since a function may import other modules when it is called. Raises BadInput if
+    that fails.
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -123,7 +134,7 @@ def _import_module(spec: str, name: str) -> ModuleType:
 def _find_sources(spec: str, module: ModuleType, function: Callable[..., object]) -> list[Path]:
     """Source files of the module and of the function.
 
-    The function may be defined in another file.
+    The function may be defined in another file. Raises BadInput if there are none.
     """
     try:
         defined = inspect.getsourcefile(inspect.unwrap(function))
@@ -142,10 +153,11 @@ def _format_error(error: BaseException) -> str:
 
 
 def _shorten_request(request: Choose) -> str:
+    """Write a request's text in one short line."""
     return _shorten_value(f"{request.before}_{request.after}")
 
 
 def _shorten_value(thing: object) -> str:
-    """Write a value in one line of moderate length."""
+    """Write a value in one line of at most 80 characters."""
     line = " ".join(repr(thing).split())
     return line if len(line) <= 80 else f"{line[:78]}…{line[-1]}"

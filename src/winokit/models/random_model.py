@@ -2,8 +2,8 @@
 
 This shows the chance level under every scoring.
 
-A number depends on the seed and on the request alone, so that order, batches and repetition change nothing. A text is
-one piece, however long: neither a sum nor a mean over pieces then prefers long or short candidates.
+An answer depends only on the seed and the request, so order, batches and repetition change nothing. A text is one
+piece, however long, so neither a sum nor a mean over pieces prefers long or short candidates.
 """
 
 import hashlib
@@ -17,21 +17,24 @@ from winokit.models import base
 from winokit.models.registry import Spec
 
 DIMENSIONS = 32
-"""Length of the vectors that stand for texts."""
+"""Length of the random vectors."""
 LAYERS = 2
 HEADS = 4
-"""Shape of the attention that a guesser pays."""
+"""Number of layers and heads of the random attention."""
 
 
 def load(spec: Spec) -> "RandomModel":
-    """Make the guesser with the seed of the SPEC."""
+    """Make the random model with the seed of a SPEC."""
     spec.no_place()
     spec.only("seed")
     return RandomModel(spec.number("seed", 0, least=-inf), str(spec))
 
 
 class RandomModel:
-    """A model that answers anything at random."""
+    """A model that answers every request at random.
+
+    The same seed and request give the same answer.
+    """
 
     kind = "any"
     can: frozenset[type] = frozenset(
@@ -53,13 +56,14 @@ class RandomModel:
         self.fingerprint = f"random:{seed}"
 
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
-        """Guess, in the order asked."""
+        """Answer each request at random, in order."""
         for index, request in enumerate(requests):
             digest = hashlib.blake2b(repr((self.seed, request)).encode(), digest_size=16).digest()
             yield index, _guess_answer(request, Random(int.from_bytes(digest, "big")))
 
 
 def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
+    """Draw a random answer of the type that the request needs."""
     match request:
         case base.Continuation() | base.Fill():
             return _guess_piece(request.text, 0, len(request.text), draws)
@@ -82,11 +86,15 @@ def _guess_answer(request: base.Request, draws: Random) -> base.Answer:
 
 
 def _guess_piece(text: str, start: int, end: int, draws: Random) -> base.Pieces | base.Refusal:
+    """Draw the log-probability of a span, as one piece.
+
+    A span without text is refused.
+    """
     if not text[start:end].strip():
         return base.NothingToScore(text[start:end]).refusal
     return (base.Piece(start, end, log(_draw_numbers(draws, 1)[0])),)
 
 
 def _draw_numbers(draws: Random, count: int) -> list[float]:
-    """Draw numbers above 0 and up to 1, which have a logarithm."""
+    """Draw numbers above 0 and up to 1."""
     return [1.0 - draws.random() for _ in range(count)]

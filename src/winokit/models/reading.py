@@ -1,7 +1,7 @@
-"""Read a text with a tokenizer, and plan what a masked model must look up.
+"""Tokenise a text, and plan what a masked model must look up in it.
 
-To a masked language model a request is some texts with tokens masked, and what to look up in each. Candidates of
-equally many pieces leave the same masked text behind, so that texts are the keys of a plan, and each is read once.
+For a masked language model, a request is a set of texts with masked tokens, and the tokens to look up in each.
+Candidates of equally many pieces give the same masked text. So a plan has texts as keys, and each is read once.
 """
 
 import re
@@ -16,7 +16,7 @@ from winokit.errors import check_known
 from winokit.models import base
 
 WINDOW = 1024
-"""Requests planned together: enough to pack well, few enough that their masked copies fit in memory."""
+"""Number of requests planned together: enough to pack well, few enough for the memory."""
 POOLINGS = ("first", "mean", "span")
 
 Ids: TypeAlias = tuple[int, ...]
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """Tokens of a text, with the place and the word of each.
+    """A tokenised text, with the place and the word of each token.
 
-    Both are None for [CLS] and similar tokens.
+    Both are None for special tokens such as [CLS]. Words are numbered.
     """
 
     text: str
@@ -35,15 +35,18 @@ class TextReading:
     places: list[tuple[int, int] | None]
     words: list[int | None]
     most: int
-    """How many tokens the model reads."""
+    """Largest number of tokens that the model reads."""
 
     @classmethod
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
-        """Read a text from its encoding by the `tokenizers` library."""
+        """Make a reading of a text's encoding by the `tokenizers` library.
+
+        `most` is the largest number of tokens that the model reads.
+        """
         special = encoding.special_tokens_mask
         places: list[tuple[int, int] | None] = []
         for offsets, is_special in zip(encoding.offsets, special, strict=True):
-            places.append(None if is_special else bare(text, *offsets))
+            places.append(None if is_special else strip_spaces(text, *offsets))
         words = encoding.word_ids
         own_words = {word for word, is_special in zip(words, special, strict=True) if not is_special}
         if len(own_words) < 2:
@@ -52,12 +55,12 @@ class TextReading:
         return cls(text, encoding.ids, places, words, most)
 
     def check(self) -> None:
-        """Raise TooLong if the model cannot read the text."""
+        """Raise TooLong if the text has more tokens than the model reads."""
         if len(self.ids) > self.most:
             raise base.TooLong(self.text, len(self.ids), self.most)
 
     def own(self) -> list[int]:
-        """Positions of the text's own tokens, without [CLS] and similar ones.
+        """Positions of all tokens except special ones such as [CLS].
 
         Raises NothingToScore if there are none.
         """
@@ -67,7 +70,7 @@ class TextReading:
         return positions
 
     def inside(self, start: int, end: int) -> list[int]:
-        """Positions of the tokens that reach into `text[start:end]`.
+        """Positions of the tokens that overlap `text[start:end]`.
 
         Raises NothingToScore if there are none.
         """
@@ -83,19 +86,19 @@ class TextReading:
         return positions
 
     def rest_of_word(self, position: int) -> list[int]:
-        """The position and those of the later pieces of its word."""
+        """Positions of a token and of the later tokens of its word."""
         word = self.words[position]
         return [later for later in range(position, len(self.ids)) if self.words[later] == word]
 
     def masked(self, positions: Sequence[int], mask: int) -> Ids:
-        """The ids with some of them masked."""
+        """Token ids, with the mask's id at some positions."""
         ids = list(self.ids)
         for position in positions:
             ids[position] = mask
         return tuple(ids)
 
     def pooled(self, request: base.Embed) -> list[int]:
-        """Positions whose mean is the vector."""
+        """Positions of the tokens whose mean is the vector for a request."""
         check_known("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
@@ -105,7 +108,10 @@ class TextReading:
 
 
 def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[int | None]:
-    """Number of the word, between white space, that each token begins in."""
+    """Number of the word in which each token begins.
+
+    Words are separated by white space.
+    """
     starts = [word.start() for word in re.finditer(r"\S+", text)]
     numbers: list[int | None] = []
     for place in places:
@@ -114,12 +120,10 @@ def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[i
 
 
 def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = False) -> list[TextReading]:
-    """Readings of texts, special tokens included.
+    """Tokenise texts, with special tokens.
 
-    A text of more than `most` tokens raises an error when it is checked.
-
-    Some tokenizers of transformers read what a decoder is to write (`as_target`) in another way than what an encoder
-    reads.
+    Texts of more than `most` tokens raise TooLong when they are checked. With `as_target`, the tokenizer reads them as
+    a decoder's output, which some tokenizers treat differently.
     """
     if not texts:
         return []
@@ -128,13 +132,13 @@ def read(tokenizer: Any, texts: Sequence[str], most: int, *, as_target: bool = F
     return [TextReading.of(text, encoding, most) for text, encoding in zip(texts, encodings, strict=True)]
 
 
-def bare(text: str, start: int, end: int) -> tuple[int, int]:
-    """A place without the spaces around it.
+def strip_spaces(text: str, start: int, end: int) -> tuple[int, int]:
+    """Character span without the white space at its edges.
 
-    Byte-level and sentencepiece tokens bring along the space before a word, and some tokenizers count it in. A token of
-    nothing but space gets an empty place where the next word starts: it belongs to what it leads to.
+    Byte-level and sentencepiece tokens include the space before a word. A token of only white space gets an empty span
+    at the start of the next word.
 
-    >>> bare("a cup", 1, 5), bare("a  cup", 1, 2)
+    >>> strip_spaces("a cup", 1, 5), strip_spaces("a  cup", 1, 2)
     ((2, 5), (3, 3))
     """
     while start < len(text) and text[start].isspace():
@@ -144,10 +148,10 @@ def bare(text: str, start: int, end: int) -> tuple[int, int]:
     return start, max(start, end)
 
 
-def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
-    """Split requests into parts of this size.
+def split_windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
+    """Split requests into windows of at most `size`.
 
-    Each part has its requests by their indices among all.
+    Each window has its requests by their index among all.
     """
     indexed = list(enumerate(requests))
     starts = range(0, len(indexed), size)
@@ -156,9 +160,9 @@ def windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A token to guess, with its request and its position.
+    """A token whose log-probability is to be looked up, for one request.
 
-    `place` is that in the scored text.
+    `position` is its index in the tokens, `place` its span in the scored text.
     """
 
     request: int
@@ -169,9 +173,9 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Gaze:
-    """Attention to look up, from a source to targets.
+    """Attention to look up for one request, from a source to targets.
 
-    Both are positions of tokens.
+    Source and targets are positions of tokens.
     """
 
     request: int
@@ -181,18 +185,24 @@ class Gaze:
 
 @dataclass(slots=True)
 class MaskPlan:
-    """Everything to look up for a window of requests, by the token ids to read."""
+    """Everything to look up for a window of requests.
+
+    The keys are the texts to read, as token ids. `refused` has the requests that cannot be answered, by index.
+    """
 
     mask: int
-    """The id that hides a token."""
+    """Id of the mask token."""
     guesses: dict[Ids, list[Guess]] = field(default_factory=lambda: defaultdict(list))
     gazes: dict[Ids, list[Gaze]] = field(default_factory=lambda: defaultdict(list))
     pools: dict[Ids, list[tuple[int, list[int]]]] = field(default_factory=lambda: defaultdict(list))
-    """The requests for a vector, each with the positions to take the mean of."""
+    """Requests for vectors by text, as pairs of request index and positions to take the mean of."""
     refused: dict[int, base.Refusal] = field(default_factory=dict)
 
     def add(self, index: int, request: base.Request, reading: TextReading) -> None:
-        """Plan one request, given the reading of its whole text."""
+        """Plan one request, given the reading of its whole text.
+
+        Raises Unreadable if there is nothing to look up.
+        """
         match request:
             case base.Fill(before, text):
                 positions = reading.inside(len(before), len(before) + len(text))
@@ -214,9 +224,10 @@ class MaskPlan:
     def _plan_guess(
         self, index: int, position: int, hidden: Sequence[int], reading: TextReading, origin: int, length: int
     ) -> None:
-        """Plan to guess one token, with some positions masked.
+        """Plan to look up one token, with some positions masked.
 
-        A token that is glued to its neighbour may reach out of the scored text.
+        These are `hidden`. The scored text begins at `origin` and has this `length`. A token that reaches beyond it is
+        cut to its edges.
         """
         token_start, token_end = reading.places[position] or (0, 0)
         start = min(max(token_start - origin, 0), length)
@@ -225,12 +236,13 @@ class MaskPlan:
         self.guesses[reading.masked(hidden, self.mask)].append(guess)
 
 
-def planned(
+def plan_lookups(
     model: base.Model, requests: Mapping[int, base.Request], read: Callable[[list[str]], list[TextReading]], mask: int
 ) -> MaskPlan:
-    """Plan what a masked model must read and look up for these requests.
+    """Plan all lookups for requests to a masked model.
 
-    `read` turns texts into readings.
+    `read` tokenises texts. Requests that cannot be read are in the plan's `refused`. Raises BadInput for requests that
+    the model does not answer.
     """
     plan = MaskPlan(mask)
     texts = []
@@ -252,10 +264,10 @@ def planned(
     return plan
 
 
-def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """The (row, position) pairs whose logits a batch needs.
+def list_lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """Find the (row, position) pairs of a batch at which logits are needed.
 
-    Then of each guess the index of its pair, and its token.
+    Returns the distinct pairs and, for each guess in order, the index of its pair and its token.
     """
     places: list[tuple[int, int]] = []
     tokens: list[int] = []
@@ -267,10 +279,13 @@ def lookups(batch: Sequence[tuple[Ids, list[Guess]]]) -> tuple[list[tuple[int, i
     return pairs, [order[place] for place in places], tokens
 
 
-def assembled(
+def assemble_pieces(
     wanted: Mapping[Ids, list[Guess]], guessed: Iterable[tuple[Guess, float]]
 ) -> Iterator[tuple[int, base.Pieces]]:
-    """Pieces of each request, as soon as its last token is guessed."""
+    """Combine the log-probabilities of guesses into pieces, yielding (request, pieces).
+
+    A request is yielded when its last guess has arrived. `wanted` has all guesses, by text.
+    """
     guess_counts = Counter(guess.request for guess in chain.from_iterable(wanted.values()))
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)
     for guess, logprob in guessed:

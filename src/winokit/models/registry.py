@@ -22,9 +22,9 @@ from winokit.settings import Help
 
 N = TypeVar("N", int, float)
 ADDRESS = re.compile(r"@https?://[^?+\s]*")
-"""Where a server is, which concerns nobody who reads a report."""
+"""Address of a server in a SPEC, which results do not show."""
 SERVED_NAME = re.compile(r"(gpt-[3-9][^/]*|o[1-9](-\w+)?|(claude|gemini|grok)-[^/]*)\Z")
-"""Names of models that no hub has, since their makers serve them."""
+"""Names of models that only their makers serve, so that no hub has them."""
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 MODEL_HELP = (
@@ -32,14 +32,17 @@ MODEL_HELP = (
     "association:INDEX, ensemble:A+B, python:MODULE:FUNCTION."
 )
 ModelLike = str | Model | Callable[..., Any]
-"""A SPEC; in Python also a model, or a function that scores."""
+"""A SPEC, or in Python also a model or a scoring function."""
 ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True)]
-"""A verb's model, with its help."""
+"""Type of a verb's option for a model, with its help."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A model as the user names it, in prefix, place and options."""
+    """A SPEC, the user's name of a model, split into parts.
+
+    They are prefix, place and options.
+    """
 
     prefix: str
     place: str
@@ -47,7 +50,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """Take a SPEC apart.
+        """Split a SPEC into its parts.
 
         >>> Spec.parse("hf:gpt2?dtype=bfloat16")
         Spec(prefix='hf', place='gpt2', options={'dtype': 'bfloat16'})
@@ -63,9 +66,9 @@ class Spec:
         return cls(prefix, place, dict(parse_qsl(query, keep_blank_values=True)))
 
     def __str__(self) -> str:
-        """Name of the model in rows and on pages.
+        """Name of the model in results and on pages.
 
-        It is its `name`, else the SPEC without addresses of servers.
+        That is the option `name`, else the SPEC without addresses of servers.
 
         >>> str(Spec.parse("chat:tiny@http://10.0.0.7:8000/v1?seed=1")), str(Spec.parse("hf:gpt2?name=GPT-2"))
         ('chat:tiny?seed=1', 'GPT-2')
@@ -74,7 +77,7 @@ class Spec:
 
     @property
     def text(self) -> str:
-        """The SPEC as users write it."""
+        """The SPEC as a user writes it."""
         text = self.prefix
         if self.place:
             text += f":{self.place}"
@@ -83,30 +86,36 @@ class Spec:
         return text
 
     def only(self, *known: str, of: str = "models") -> Mapping[str, str]:
-        """Return the options after checking that all are known.
+        """Return the options, after checking that their names are among `known`.
 
-        `name` is always allowed.
+        `name` is always allowed. Raises UnknownName for any other.
         """
         for name in self.options:
             check_known(f"option of {self.prefix!r} {of}", name, (*known, "name"))
         return self.options
 
     def choice(self, name: str, known: Sequence[str]) -> str | None:
-        """Value of an option that must be one of `known`, or None if it is not given."""
+        """Value of an option that must be one of `known`.
+
+        None if it is not given.
+        """
         value = self.options.get(name)
         if value is not None:
             check_known(f"value of option {name}", value, known)
         return value
 
     def switch(self, name: str) -> bool | None:
-        """Whether an option is `on`, or None if it is not given."""
+        """Value of an option as a bool: on or off.
+
+        None if it is not given.
+        """
         value = self.choice(name, ("on", "off"))
         return None if value is None else value == "on"
 
     def number(self, name: str, default: N, least: float = 0, most: float = inf) -> N:
         """Value of an option as a finite number within bounds.
 
-        Its type is that of the default.
+        It has the type of the default, which is returned if the option is not given. Raises BadInput for anything else.
         """
         if name not in self.options:
             return default
@@ -125,19 +134,25 @@ class Spec:
         raise BadInput(f"{self.prefix}: option {name}: expected {what}{within}, found {text!r}")
 
     def file_or_fail(self, what: str) -> Path:
-        """Return the place as a path. Raises BadInput if no file is there."""
+        """Return the place as the path of a file.
+
+        Raises BadInput if there is no such file. `what` says in the error what was expected.
+        """
         path = Path(self.place_or_fail(what))
         if not path.is_file():
             raise BadInput(f"{path}: no such file")
         return path
 
     def no_place(self) -> None:
-        """Refuse a place if there is only one model."""
+        """Raise BadInput if the SPEC has a place."""
         if self.place:
             raise BadInput(f"{self.prefix}: expected nothing after the colon, found {self.place!r}")
 
     def place_or_fail(self, what: str) -> str:
-        """Return the place. Raises BadInput if it is empty."""
+        """Return the place. Raises BadInput if it is empty.
+
+        `what` says in the error what was expected.
+        """
         if not self.place:
             raise BadInput(f"{self.prefix}: expected {what} after the colon")
         return self.place
@@ -158,26 +173,26 @@ MODELS: Registry[Callable[[Spec], Model]] = Registry(
         "python": "winokit.models.python_function:load",
     },
 )
-"""From prefix to what makes the model of a SPEC. Models that judge whole problems (`Choose`) live above this package:
-the hunter and word association come by entry point, as those of other packages do."""
+"""Loaders of models, by prefix of the SPEC. Models that judge whole problems (`Choose`), such as the hunter and
+word association, are registered by entry points."""
 
 
-def as_model(given: ModelLike) -> str | Model:
-    """Turn a SPEC, model or function into a SPEC or a model.
+def as_model(model: ModelLike) -> str | Model:
+    """Wrap a function as a model.
 
-    A function is wrapped.
+    A SPEC or a model is returned as it is.
     """
-    if isinstance(given, (str, Model)):
-        return given
+    if isinstance(model, (str, Model)):
+        return model
     from winokit.models.python_function import of_function
 
-    return of_function(given)
+    return of_function(model)
 
 
 def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     """Load a model by its SPEC.
 
-    It is called by the `name` that the SPEC gives it. A model is returned as it is.
+    The option `name` of the SPEC gives it another name. A model is returned as it is.
 
     A function `f(before, after, candidates, pronoun)` that returns one number per candidate, or None to abstain, is a
     model too, and so is a network of transformers that you have loaded, given with its tokenizer.
@@ -191,7 +206,7 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     spec
         A SPEC, a function, a model, or a network of transformers.
     tokenizer
-        The network's.
+        The tokenizer of a network given as an object, else None.
 
     Returns
     -------
@@ -201,9 +216,9 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
     Raises
     ------
     UnknownName
-        No model goes by that prefix.
+        No kind of model has this prefix.
     MissingExtra
-        It needs an extra; the message has the pip command.
+        The model needs an extra. The message has the pip command.
     """
     if tokenizer is not None:
         from winokit.models.hf import of_objects
@@ -226,12 +241,10 @@ def load_model(spec: ModelLike | Spec, tokenizer: Any = None) -> Model:
 
 
 def check_model(spec: str | Model) -> None:
-    """Refuse a SPEC that cannot be loaded, without loading it.
+    """Check a SPEC as far as possible without loading the model.
 
-    Another model may come first, so an error should come early.
-
-    A module of models may have a function `check` for that beside its `load`. A file must be there, and what is loaded
-    in no time is.
+    Raises BadInput early, before other models are loaded. A module of models may have a function `check` for that. A
+    model that loads at once is loaded.
     """
     if isinstance(spec, str):
         parsed = Spec.parse(spec)
@@ -245,15 +258,19 @@ def check_model(spec: str | Model) -> None:
 
 
 def _find_loader(spec: Spec) -> Callable[[Spec], Model]:
+    """Function that loads models of a SPEC's prefix.
+
+    Raises UnknownName, with a guess.
+    """
     if spec.prefix not in MODELS and (meant := _guess_spec(spec.text)):
         raise UnknownName(MODELS.kind, spec.text, MODELS, meant)
     return MODELS[spec.prefix]
 
 
 def _guess_spec(text: str) -> str | None:
-    """Guess the SPEC of a user who left out its prefix.
+    """Guess the SPEC that a user meant who left out its prefix.
 
-    It may be a server, a file, a folder, or a name on the hub. None if it looks like neither.
+    None if it looks like neither a server, a file, a folder, nor a name on the hub.
 
     >>> _guess_spec("gpt2"), _guess_spec("gpt-4o"), _guess_spec("buildin")
     ('hf:gpt2', 'chat:gpt-4o', None)
@@ -277,7 +294,7 @@ def _guess_spec(text: str) -> str | None:
 def release(model: Model) -> None:
     """Free the memory of a model that is not needed any more.
 
-    It keeps its name, fingerprint, plan and notes. A model without a `close()` holds nothing worth freeing.
+    Its name, fingerprint, plan and notes stay. A model without a `close()` is left alone.
     """
     close = getattr(model, "close", None)
     if close is not None:

@@ -1,8 +1,9 @@
 """Read which option a reply chooses, for chat models, tables and logs.
 
-Names are compared by their letters and digits, as the overlap guard compares texts: case, accents, apostrophes, hyphens
-and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one character for
-its option, and all patterns are written over such characters. So they are compiled once, whatever the candidates are.
+Names are compared by their letters and digits, as the overlap guard compares texts. Case, accents, apostrophes,
+hyphens and other marks do not count, so "joes uncle" is "Joe's uncle". Each name in a reply is replaced by one
+character that stands for its option. All patterns are written with these characters, so they are compiled once,
+whatever the candidates are.
 """
 
 import html
@@ -23,13 +24,13 @@ TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 BULLETS = re.compile(r"(?:[#>•\s]|-(?!\d))+")
 AROUND = " \t\n.,:;!?()[]\"'“”‘’。、「」『』_"
 NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
-"""Letters and punctuation of full width (Ｂ：), as they are written elsewhere."""
+"""Map from full-width letters and punctuation (Ｂ：) to the usual ones."""
 PROSE = frozenset(("yes", "no", "true", "false"))
-"""Options that a sentence may hold without meaning them."""
+"""Options that a sentence may contain without choosing them."""
 
 _UNSPACED = "[\u3040-\u309f\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0980-\u0dff\u200c\u200d"
-"""Of scripts whose characters are words, and of what belongs to a letter: models know nothing of language packs."""
+"""Characters of scripts in which each one is a word, and marks that belong to a letter."""
 _KANA = "\u30a0-\u30ff"
 _HAN = "\u3400-\u9fff"
 _HANGUL = "\uac00-\ud7a3"
@@ -38,14 +39,14 @@ _WORD = re.compile(
     rf"{_UNSPACED}|[{_KANA}]+|[{_HANGUL}]+|[a-zA-Z0-9]+"
     rf"|(?:(?!{_UNSPACED})[^\W_a-zA-Z0-9{_KANA}{_HANGUL}]|[a-zA-Z0-9{_MARKS}])+"
 )
-"""A word; scripts without spaces between words stand beside Latin letters without one (答えはBです)."""
+"""Pattern of a word. Text without spaces may stand next to Latin letters (答えはBです)."""
 IS_KATAKANA = re.compile(f"[{_KANA}]")
 IS_HAN = re.compile(f"[{_HAN}]")
 
 SAID_ONCE = 0xE000
 IN_PROSE = 0xE400
 IN_WORDS = 0xE800
-"""The character of the first option, for names of one character, for `PROSE`, and for all others."""
+"""First of the characters that stand for options: for names of one character, for `PROSE`, and for all other names."""
 LETTER = r"[\ue000-\ue3ff]"
 NAME = r"[\ue000-\uebff]"
 PRIVATE = re.compile(NAME)
@@ -54,24 +55,24 @@ REPLIES = our_toml("assets/replies.toml")
 NEGATED = re.compile(rf"(?:{'|'.join(REPLIES['negated'])})\Z", re.IGNORECASE)
 DENIED = re.compile("|".join(REPLIES["denied"]))
 UNSURE = re.compile(rf"\b(?:{'|'.join(REPLIES['unsure'])})\b|{'|'.join(REPLIES['unsure_anywhere'])}", re.IGNORECASE)
-"""What stands before a name that is denied, what follows it, and what a reply says that does not choose."""
+"""Patterns of a negation before a name, of one after it, and of a reply that does not choose."""
 NEGATING = frozenset(REPLIES["telling"]["negated"].split())
 DECLARING = frozenset(REPLIES["telling"]["declares"].split())
 DOUBTING = frozenset(REPLIES["telling"]["unsure"].split())
-"""Words without which a reply in ASCII need not be searched for such patterns."""
+"""Words without which an ASCII reply cannot match those patterns."""
 LONGEST_NEGATION = 40
-"""Characters before a name in which a negation of it is looked for."""
+"""Number of characters before a name that are searched for a negation."""
 LEAST_BEGINNING = 12
-"""Letters before a blank by which a reply is known to repeat them."""
+"""Fewest letters before the blank that show that a reply repeats them."""
 LEAST_ENDING = 6
-"""Letters after a blank by which a reply is known to repeat them."""
+"""Fewest letters after the blank that show that a reply repeats them."""
 OR, AND = (rf"[)\]\"'”’]*\s*(?:{'|'.join(REPLIES[word])})\s*[(\[\"'“‘]*" for word in ("or", "and"))
 _LEAD = rf"(?i:{'|'.join(REPLIES['declares'])})[(\[\"'“‘「]*"
 _NO_CLAUSE = rf"(?!['’]s\b|[\"'”’)]*\s+(?!(?:are|both|because|since)\b)(?:\w|{NAME}))"
 DECLARED = re.compile(rf"{_LEAD}({NAME})")
 DECLARED_BOTH = re.compile(rf"{_LEAD}{NAME}(?:{OR}|{AND}(?={NAME}{_NO_CLAUSE}))({NAME})")
 DECLARING_WORD = re.compile("|".join(sorted(DECLARING, key=len, reverse=True)))
-"""Where a pattern of `declares` may begin, in lower case."""
+"""Pattern of the first words of a declaration, in lower case."""
 DECLARED_AT_ONCE = re.compile(rf"\A(?:\w+\s+){{0,3}}{_LEAD}({NAME})(?!\?)")
 OPENING = re.compile(r"(?i:(?:option|choice)\s+)?[(\[\"'“‘]*")
 _STOP = r"[)\]\"”.:,;!?。、」\n]|\s+:|\s*\Z|\s+[-–—(\n]|\s+(?:because|since)\b"
@@ -81,13 +82,16 @@ BESIDE = re.compile(rf"[\s,/.:()\[\]、]*(?:or\s+|and\s+|&\s*)?({NAME})")
 BELOW = re.compile(rf"\n\s*[(\[]?({NAME})[.:)\]](?:\s|\Z)")
 BRACKETED = re.compile(rf"[(\[「]({NAME})[)\]」]")
 MOST_LISTED = 4
-"""Words of a list of two names that are in no name: its numbers and articles."""
+"""Most words of a list of two names that belong to no name, such as numbers and articles."""
 NUMBERED_FIRST = re.compile(r"\s*\(?1\s*[).:]\s")
 NUMBERED_SECOND = re.compile(r"(?:\s|,|;)\(?2\s*[).:]\s")
 
 
 class NamedPlace(NamedTuple):
-    """A name in a reply: its span, its option, and the character for it."""
+    """A name in a reply: its span and its option.
+
+    `mark` is the character that stands for the name.
+    """
 
     start: int
     end: int
@@ -97,29 +101,35 @@ class NamedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilledText:
-    """Letters before and after a blank that a reply may have filled."""
+    """Letters of a text before and after its blank.
+
+    A reply may repeat them with the blank filled in.
+    """
 
     before: str
     after: str
 
     @classmethod
     def of(cls, before: str, after: str) -> "FilledText":
-        """The letters around a blank."""
+        """Take the letters of the text before and after a blank."""
         return _build_filled_text(before, after)
 
 
 @dataclass(frozen=True, slots=True)
 class OptionNames:
-    """All names of the options, without those that two options share."""
+    """Names of the options, by several ways of comparing them.
+
+    Names that two options share are left out.
+    """
 
     spelled: dict[str, int]
-    """Options by their names in lower case, to the letter."""
+    """Options by their names in lower case, as they are spelled."""
     lettered: dict[str, int]
     """Options by the letters and digits of their names, the longest first."""
     single: frozenset[str]
     """Names of one character in lower case."""
     written: frozenset[str]
-    """The same as they are written, which is how letters count."""
+    """Names of one character as they are written, since the case of letters matters."""
 
 
 def choice_in(
@@ -130,19 +140,20 @@ def choice_in(
     filled: FilledText | None = None,
     only_leading: bool = False,
 ) -> int | None:
-    """Index of the option that a reply chooses, or None if it is not clear.
+    """Index of the option that a reply chooses.
 
-    In this order: the reply is the option; it is the text with its blank filled; it is a numbered list, of which the
-    first counts; "the answer is B"; it begins with the option and punctuation; one option stands in parentheses; it
-    says how the text ends with one option only; it ends with the only option it names; it names the alias of exactly
-    one option, is sure of itself, and does not say "not". What it thinks before it answers does not count.
+    None if that is not clear. The first of these that applies: the reply is the option; it is the text with its blank
+    filled; it is a numbered list, whose first item counts; "the answer is B"; it begins with the option and
+    punctuation; one option is in parentheses; it puts one option before the end of the text; it ends with the only
+    option it names; it names exactly one option by an alias, without doubt or negation. Thoughts before the answer do
+    not count.
 
     Parameters
     ----------
     filled
-        The text with the blank, which a reply may repeat with an option in it.
+        The text around the blank, which a reply may repeat with an option in it. None if there is none.
     only_leading
-        Count only what a reply is or begins with.
+        Whether only an option that is the reply, or begins it, counts.
 
     >>> choice_in("**B**, since it was full.", ("A", "B"), (("the jug",), ("the cup",)))
     1
@@ -158,7 +169,7 @@ def choice_in(
 
 
 def plain_reply(text: str) -> str:
-    """A reply without its thought, ornaments, tags and bullets."""
+    """A reply without thought, Markdown, tags and bullets."""
     answer = answer_in(text) or ""
     if not answer.isascii():
         answer = PRIVATE.sub(" ", unicodedata.normalize("NFC", answer.translate(NARROW)))
@@ -173,7 +184,7 @@ def plain_reply(text: str) -> str:
 
 
 def letters_of(text: str) -> str:
-    """The letters and digits of a text, whatever their case, width, accents and marks.
+    """Letters and digits of a text, without case, width, accents and other marks.
 
     >>> letters_of("Joe’s t-shirt, naïve") == letters_of("JOES T SHIRT naive")
     True
@@ -188,7 +199,7 @@ def letters_of(text: str) -> str:
 
 @lru_cache(1 << 12)
 def _fold_word(word: str) -> str:
-    """A word as it is compared."""
+    """A word without accents and case, for comparison."""
     if not word.isascii():
         parts = unicodedata.normalize("NFKD", word)
         word = "".join([part for part in parts if unicodedata.category(part) != "Mn"])
@@ -197,12 +208,13 @@ def _fold_word(word: str) -> str:
 
 @lru_cache(1 << 12)
 def _build_filled_text(before: str, after: str) -> FilledText:
+    """Take the letters around a blank, once for each text."""
     return FilledText(letters_of(before), letters_of(after))
 
 
 @lru_cache(1 << 12)
 def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...]) -> OptionNames:
-    """The names of some options."""
+    """Collect the names of options, given aliases for each."""
     names: list[tuple[str, int]] = []
     for index, option in enumerate(options):
         ways = (option, *aliases[index]) if index < len(aliases) else (option,)
@@ -216,12 +228,12 @@ def option_names(options: tuple[str, ...], aliases: tuple[tuple[str, ...], ...])
 
 
 def _strip_name(name: str) -> str:
-    """A name without the marks around it."""
+    """A name without punctuation around it."""
     return (name if name.isascii() else name.translate(NARROW)).strip(AROUND)
 
 
 def _drop_shared_names(names: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Options by their names, without the names that two options share."""
+    """Map names to option indices, without names that several options share."""
     owners: dict[str, int] = {}
     shared = {name for name, index in names if owners.setdefault(name, index) != index}
     for name in shared:
@@ -230,7 +242,10 @@ def _drop_shared_names(names: Sequence[tuple[str, int]]) -> dict[str, int]:
 
 
 class ReplyReading:
-    """A reply, read for the options that it names."""
+    """A reply, searched for the options that it names.
+
+    Methods return option indices. None or an empty set means that the rule does not apply.
+    """
 
     def __init__(self, text: str, names: OptionNames) -> None:
         self.text = text
@@ -250,15 +265,15 @@ class ReplyReading:
 
     @cached_property
     def edges(self) -> dict[int, int]:
-        """Index of the word that begins at each edge among the letters.
+        """Index of the word that begins at each position among the letters.
 
-        The last edge is the end.
+        The end of the letters is included.
         """
         edges = accumulate(map(len, self.words), initial=0)
         return {edge: index for index, edge in enumerate(edges)}
 
     def chosen(self, filled: FilledText | None = None, *, only_leading: bool = False) -> int | None:
-        """The option that the reply chooses."""
+        """The option that the reply chooses, by the rules of `choice_in`."""
         exact = self.exact()
         if exact is not None:
             return exact
@@ -276,14 +291,14 @@ class ReplyReading:
         return _get_only(options)
 
     def exact(self) -> int | None:
-        """The option whose name is all that the reply says."""
+        """The option whose name is the whole reply."""
         option = self.names.spelled.get(self.text.strip(AROUND).lower())
         return self.names.lettered.get(self.letters) if option is None else option
 
     def solved(self, filled: FilledText | None) -> int | None:
-        """The option that fills the blank, if the reply repeats the text.
+        """The option with which the reply repeats the text.
 
-        The reply may be the whole text, the end of it, or all of it up to the blank.
+        The reply may be the whole text, its end from the option on, or its beginning up to the option.
         """
         if filled is None or len(self.words) < 2:
             return None
@@ -297,17 +312,14 @@ class ReplyReading:
         return self.names.lettered[max(fitting, key=len)] if fitting else None
 
     def _repeats_text(self, end: str, before: str) -> bool:
-        """Whether the reply ends in `end` and begins like the end of `before`.
-
-        It may also begin with `end`.
-        """
+        """Whether the reply ends with `end`, after nothing but an end of `before`."""
         if not self.letters.endswith(end):
             return False
         start = self.letters.removesuffix(end)
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The one option that the reply puts before the text after the blank."""
+        """The only option that the reply puts before the text after the blank."""
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()
@@ -333,12 +345,13 @@ class ReplyReading:
         return first_items if are_single and first_items != second_items else set()
 
     def _list_name_words(self, place: NamedPlace) -> list[str]:
+        """Words of a name in the reply."""
         return _PLAIN_WORD.findall(self.text[place.start : place.end].lower())
 
     def declared(self, *, at_once: bool = False) -> set[int]:
         """Options after "the answer is", "Choice:" and similar words.
 
-        With `at_once` only if a text begins so.
+        With `at_once`, only at the beginning of the reply.
         """
         if not self.mentions or (self.is_ascii and DECLARING.isdisjoint(self.words)):
             return set()
@@ -356,11 +369,10 @@ class ReplyReading:
         return _decode_options(marks)
 
     def leading(self) -> set[int]:
-        """The option before the first punctuation, and any right after it.
+        """Options at the beginning of the reply, before punctuation.
 
-        An option listed below it counts as well.
-
-        "B is right" begins with its answer; "the jug was poured out" need not.
+        Includes an option right after it, and options listed below. "B is right" begins with its answer, "the jug was
+        poured out" need not.
         """
         marked = self.marked
         first = LEADING.match(marked) if self.mentions else None
@@ -373,14 +385,14 @@ class ReplyReading:
         return _decode_options([first[1] or first[2], *near, *below])
 
     def bracketed(self) -> set[int]:
-        """Options in parentheses."""
+        """Options in parentheses or brackets."""
         marked = self.marked
         if "(" in marked or "[" in marked or "「" in marked:
             return _decode_options(BRACKETED.findall(marked))
         return set()
 
     def closing(self) -> set[int]:
-        """The option that ends a text, if it is the only one named."""
+        """The option at the reply's end, if no other is named."""
         mentions = self.mentions
         if not mentions:
             return set()
@@ -390,7 +402,7 @@ class ReplyReading:
         return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
-        """Options named by a word that means nothing else."""
+        """Options named anywhere in the reply, by names that mean nothing else."""
         return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
@@ -401,7 +413,7 @@ class ReplyReading:
 
     @cached_property
     def marked(self) -> str:
-        """The reply with one character in place of each name."""
+        """The reply, with one character of its option in place of each name."""
         parts: list[str] = []
         at = 0
         for mention in self.mentions:
@@ -411,9 +423,9 @@ class ReplyReading:
 
     @cached_property
     def mentions(self) -> list[NamedPlace]:
-        """Names in the reply that are not denied, in order.
+        """Names in the reply that are not negated, in order.
 
-        Of names within names the longest counts.
+        If one name contains another, the longer one counts.
         """
         mentions: list[NamedPlace] = []
         reached = 0
@@ -426,9 +438,9 @@ class ReplyReading:
         return mentions
 
     def _find_spans(self) -> list[tuple[int, int]]:
-        """Spans of words that are a name together.
+        """Spans of words that make up a name.
 
-        Each is the index of its first word and of the one after its last.
+        As (index of the first word, index after the last).
         """
         spans: list[tuple[int, int]] = []
         if not self.names.single.isdisjoint(self.words):
@@ -442,7 +454,7 @@ class ReplyReading:
         return spans
 
     def _make_named_place(self, name: str, first: int, last: int) -> NamedPlace:
-        """The place of a name, with the character for its option."""
+        """Describe the place of a name that spans some words."""
         kind = IN_WORDS
         if len(name) == 1:
             kind = SAID_ONCE
@@ -454,14 +466,17 @@ class ReplyReading:
         return NamedPlace(start, end, option, chr(kind + option))
 
     def _is_denied(self, first: int, last: int) -> bool:
-        """Whether the text before some words, or right after them, denies them."""
+        """Whether the text before or after a span of words negates it."""
         _, end = self.places[last - 1]
         if not self.is_ascii and DENIED.match(self.text, end):
             return True
         return self._is_negated(first)
 
     def _is_name_said(self, name: str, first: int, last: int) -> bool:
-        """Whether the words from `first` to `last` are really that name."""
+        """Whether words are an option's name, and not part of something else.
+
+        That could be another word or a number. `first` and `last` are indices of words, both included.
+        """
         start = self.places[first][0]
         end = self.places[last][1]
         before = self.text[start - 1 : start]
@@ -480,15 +495,15 @@ class ReplyReading:
         return not _continues_beyond(name, self.text[end - 1], after)
 
     def _leads_reply(self, start: int, end: int) -> bool:
-        """Whether a letter begins the reply, with a stop after it.
+        """Whether a letter begins the reply and is followed by a stop.
 
-        Its case does not count then.
+        Its case does not matter then.
         """
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
     def _is_negated(self, word: int) -> bool:
-        """Whether the text before a word denies what begins there."""
+        """Whether the text before a word negates it."""
         if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
         start = self.places[word][0]
@@ -496,11 +511,10 @@ class ReplyReading:
 
 
 def _continues_beyond(name: str, edge: str, beyond: str) -> bool:
-    """Whether a word continues beyond the edge of a name.
+    """Whether the character next to a name belongs to the same word.
 
-    This matters in scripts without spaces between words.
-
-    One of katakana ends where katakana end (アン is not in アンディ), as does a single character of Han.
+    This matters in scripts without spaces between words. Katakana continue a katakana word (アン is not in アンディ). A
+    character of Han continues a name of one character.
     """
     if not beyond or edge.isascii():
         return False
@@ -512,10 +526,10 @@ def _continues_beyond(name: str, edge: str, beyond: str) -> bool:
 
 
 def _get_only(options: set[int]) -> int | None:
-    """The only one of some options, or None."""
+    """The only member of a set of options, or None."""
     return next(iter(options)) if len(options) == 1 else None
 
 
 def _decode_options(marks: Sequence[str]) -> set[int]:
-    """Options of the characters that replace names."""
+    """Options of the characters that stand for names."""
     return {ord(mark) & 0x3FF for mark in marks}

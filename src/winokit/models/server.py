@@ -1,12 +1,12 @@
-"""Send many requests at once to an OpenAI-compatible server, with patience.
+"""Send many requests at once to an OpenAI-compatible server, and retry.
 
-The `chat:` and `completions:` models share it.
+`chat:` and `completions:` models share this module.
 
-All happens in the caller's thread, whenever it asks for the next result: it can keep each of them before the next, and
-Ctrl-C ends it all. What may pass (5xx, silence, broken connections, unreadable replies) is tried again, later each
-time; what will not (a wrong key, an unknown model) is a `Complaint` at once. A server that is asked too much (429, 503)
-is asked half as much at once, then slowly more again; that does not count against the tries, as long as somebody is
-answered now and then.
+Everything happens in the caller's thread, whenever it asks for the next result. So it can store each result before
+the next, and Ctrl-C ends everything. Errors that may pass (5xx, no reply, broken connections, unreadable replies)
+are retried after growing pauses. Errors that will not pass (a wrong key, an unknown model) raise a `Complaint` at
+once. If a server has too many requests (429, 503), the number of concurrent requests is halved, then slowly raised
+again. This does not count against the retries, as long as some requests are answered.
 """
 
 import json
@@ -42,22 +42,22 @@ from winokit.models.registry import Spec
 
 LOG = logging.getLogger("winokit.models")
 PROMPT_REPLY = 0.5
-"""Seconds: where replies come sooner, twice as many texts go into the next call; where it takes four times as long,
-half as many, so that a slow server is asked for one at a time."""
+"""Seconds: after quicker replies the next call has twice as many texts, after replies four times as slow half as
+many."""
 OPENAI = "https://api.openai.com/v1"
 LONGEST_PAUSE = 60.0
-"""Seconds between two tries at most, unless the server asks for more."""
+"""Longest pause in seconds between two tries, unless the server asks for more."""
 LONGEST_REQUESTED_PAUSE = 600.0
-"""A server that asks for more seconds than this is not waited for."""
+"""Longest pause in seconds that a server may ask for. Otherwise it is given up."""
 IDENTITY_PATH = "/models"
 IDENTITY_RETRIES = 2
-"""How often a server that may be back soon is asked once more which model it serves, at most."""
+"""Most retries of the question which model is served."""
 IDENTITY_TIMEOUT = 20.0
-"""Seconds to wait for what a server serves, at most."""
+"""Longest time in seconds to wait for the answer which model is served."""
 MOST_UNREAD = 256
-"""Replies that may be waiting to be looked at, of a server that answers faster than they are read."""
+"""Most replies that may wait to be read."""
 PATIENCE = 600.0
-"""Seconds of nothing but refusals after which a server with too many requests is given up."""
+"""Seconds without any answer after which a busy server is given up."""
 ELSEWHERE = "the server is at another address: check the URL, and whether it begins with https"
 WAYS_OUT = {
     **dict.fromkeys((301, 302, 303, 307, 308), ELSEWHERE),
@@ -73,9 +73,9 @@ TOO_LONG = re.compile(
 )
 """A text that the model cannot read; others it may."""
 EXCHANGE_OPTIONS = ("concurrency", "timeout", "retries", "delay", "rate", "key_env")
-"""What a SPEC may say of how any server is asked."""
+"""Options of a SPEC on requests to any server."""
 SERVER_OPTIONS = (*EXCHANGE_OPTIONS, "tokenizer")
-"""What `connect` reads of a SPEC."""
+"""Options of a SPEC that `connect` reads."""
 
 Body: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -84,7 +84,7 @@ T = TypeVar("T")
 class Complaint(BadInput):
     """The server refuses one request for good.
 
-    `text` is what the server says, without its address and a way out.
+    `text` is the server's message, without its address and advice.
     """
 
     def __init__(self, message: str, text: str, status: int) -> None:
@@ -92,14 +92,14 @@ class Complaint(BadInput):
         self.text = text
         self.status = status
         self.too_long = TOO_LONG.search(text) is not None
-        """Whether the model cannot read so long a text; others it may."""
+        """Whether the text is too long for the model. Shorter texts may be fine."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Limits on requests at once, on waiting and on retries.
+    """Limits for concurrent requests, waiting and retries.
 
-    A request may wait its turn behind others at the server, so that as long as anybody is answered none is given up.
+    `timeout` is the longest time in seconds without any reply from the server.
     """
 
     concurrency: int = 8
@@ -107,14 +107,15 @@ class RetryPolicy:
     retries: int = 6
     delay: float = 1.0
     rate: float = inf
-    """Calls a second at most, retries included."""
+    """Most calls a second, retries included."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Joins at most `most` bodies in one call, and splits its answer.
+    """A way to send several requests in one call.
 
-    `part` raises an error if the answer does not fit the bodies.
+    `join` makes one body of at most `most` bodies. `part` splits the response, and raises an error if it does not fit
+    them.
     """
 
     most: int
@@ -123,7 +124,10 @@ class Bundle:
 
 
 class _Failed(Exception):
-    """A try that failed. Another may succeed later."""
+    """A call failed, but may succeed if it is sent again.
+
+    `pause` is the wait in seconds that the server asks for.
+    """
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
         super().__init__(f"status {status}: {reason}" if status and status != 200 else reason)
@@ -133,12 +137,14 @@ class _Failed(Exception):
 
 
 def connect(spec: Spec, **settings: Any) -> "ModelServer":
-    """Connect to the server of a SPEC `MODEL@URL`. Nothing is sent yet.
+    """Make the server of a SPEC `MODEL@URL`.
+
+    Nothing is sent to it yet.
 
     Parameters
     ----------
     settings
-        What goes into every request beside the model's name.
+        Fields of every request, in addition to the model's name.
     """
     name, url = name_and_url(spec, os.environ.get("OPENAI_BASE_URL") or OPENAI)
     server = ModelServer(url, server_key(spec), {"model": name, **settings}, retry_policy(spec))
@@ -148,7 +154,10 @@ def connect(spec: Spec, **settings: Any) -> "ModelServer":
 
 
 def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
-    """Read the policy that the options of a SPEC name."""
+    """Read the limits for requests from a SPEC's options.
+
+    `usual` has the defaults.
+    """
     return RetryPolicy(
         concurrency=spec.number("concurrency", usual.concurrency, least=1),
         timeout=spec.number("timeout", usual.timeout, least=0.001),
@@ -159,20 +168,20 @@ def retry_policy(spec: Spec, usual: RetryPolicy = RetryPolicy()) -> RetryPolicy:
 
 
 class ModelServer:
-    """A server and the settings that go into every request.
+    """A server of a model, with the settings that go into every request.
 
-    A caller may change the settings when the server complains.
+    Callers may change `settings` when the server complains about one.
 
     Parameters
     ----------
     url
-        Up to and without the path of a request, as `http://localhost:8000/v1`.
+        URL without the path of a request, such as `http://localhost:8000/v1`.
     key
-        Sent in every request, and never shown.
+        API key that is sent in every request and never shown. None for no key.
     """
 
     ways_out: Mapping[int, str] = WAYS_OUT
-    """What a user can do about a status."""
+    """Advice for the user, by HTTP status."""
 
     def __init__(self, url: str, key: str | None, settings: Body, policy: RetryPolicy) -> None:
         self.url = url.rstrip("/")
@@ -182,28 +191,26 @@ class ModelServer:
         self._limit = float(policy.concurrency)
         self._at_a_time = 1
         self.usage = Usage()
-        """What was asked and charged; it says whether more may be asked."""
+        """Requests and tokens so far, and whether more requests are allowed."""
         self.count_tokens: Callable[[str], int] | None = None
-        """How many tokens a text has, where a tokenizer was named to count them with."""
+        """Counts the tokens of a text, if the SPEC names a tokenizer, else None."""
         self._served: str | None = None
         self._next_turn = 0.0
-        """When the next call may be sent, by the monotonic clock."""
+        """Time of the next call under the rate limit, by the monotonic clock."""
 
     def seconds_to_turn(self) -> float:
-        """Seconds until the next call may be sent, by the rate."""
+        """Seconds until the next call may be sent under the rate limit."""
         return max(self._next_turn - monotonic(), 0.0)
 
     def take_turn(self) -> None:
-        """Count a call against the rate."""
+        """Count one call for the rate limit."""
         self._next_turn = max(self._next_turn, monotonic()) + 1 / self._policy.rate
 
     def identify(self) -> ServerIdentity:
-        """Return the model that the server says it serves.
+        """Ask the server which model it serves.
 
-        It counts against no limit. The identity is empty if the server has no such list, and unconfirmed if it is
-        out of order for now, or not there.
-
-        Empty if the server has no such list; unconfirmed if it is out of order for now, or not there.
+        It counts against no limit. The identity is empty if the server has no list of models, and unconfirmed if it
+        does not answer.
         """
         outcome = self.ask_identity(IDENTITY_PATH)
         payload = identity_payload(outcome)
@@ -213,9 +220,9 @@ class ModelServer:
         return read_identity(payload, str(self.settings["model"]), server_time(outcome.headers))
 
     def ask_identity(self, path: str, body: Body | None = None) -> Outcome:
-        """Ask what is served, with a GET, or a POST of a body.
+        """Send one request about the server's identity, and return its outcome.
 
-        It is asked once more if that may help.
+        A GET without `body`, else a POST. It is repeated a few times if the server may answer later.
         """
         give_up_at = monotonic() + min(self._policy.timeout, IDENTITY_TIMEOUT)
         sent = None if body is None else json.dumps({**self.settings, **body}).encode()
@@ -233,9 +240,9 @@ class ModelServer:
         return outcome
 
     def _fetch_once(self, path: str, give_up_at: float, body: bytes | None) -> Outcome:
-        """Send one request and wait for its outcome until a time.
+        """Send one request, and wait for its outcome until `give_up_at`.
 
-        The time is that of the monotonic clock.
+        That is a time of the monotonic clock.
         """
         with closing(open_client(self.address(path), self._key, 1)) as http:
             self.take_turn()
@@ -246,11 +253,9 @@ class ModelServer:
         return ExchangeFailed("no reply in time")
 
     def post(self, path: str, body: Body | None, *, retries: int | None = None) -> dict[str, Any]:
-        """Send one request and return the JSON of its answer.
+        """Send one request, and return the JSON of its response.
 
-        It counts against no limit of requests.
-
-        With no body it is fetched.
+        It counts against no limit of requests. A `body` of None is sent as a GET.
         """
         answers: list[tuple[int, dict[str, Any]]] = list(self.stream(path, [body], free=True, retries=retries))
         return answers[0][1]
@@ -267,34 +272,35 @@ class ModelServer:
         retries: int | None = None,
         bundle: Bundle | None = None,
     ) -> Iterator[tuple[int, T]]:
-        """Send every body, yielding (index, answer) as soon as each is known.
+        """Send every body, yielding (index, answer) as replies arrive.
 
         Parameters
         ----------
         path
-            As `/completions`.
+            Path below the server's URL, such as `/completions`.
         read
-            Turns the JSON of an answer into what is yielded; a ValueError, TypeError, LookupError or AttributeError
-            in it is a failed try, a BadInput the end.
+            Makes the answer of a response's JSON. A ValueError, TypeError, LookupError or AttributeError in it is a
+            failed try. A BadInput ends the stream.
         refused
-            What to yield for a body that the server refuses for good, or None after changing `settings`, with which it
-            is then sent again. Without it, and where it changes nothing, the complaint is raised.
+            Called for a body that the server refuses for good. Returns the answer to yield, or None after it has
+            changed `settings`, with which the body is sent again. If there is none, or it changes nothing, the
+            complaint is raised.
         first_alone
-            Whether the rest waits for the first answer, which may show what the server accepts.
+            Whether all other bodies wait for the first answer, which may show what the server accepts.
         free
-            Whether they count against no limit.
+            Whether the requests count against no limit.
         retries
-            Tries after the first; as the SPEC says by default.
+            Number of tries after the first. None for that of the SPEC.
         bundle
-            How several bodies go into one call, where the server takes that. What fails together is sent one by one.
+            A way to send several bodies in one call. Bodies that fail together are sent one by one.
         """
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return _Exchange(self, path, bodies, read, refused, policy, bundle, free, first_alone).answers()
 
     def address(self, path: str) -> str:
-        """URL of a request with a path.
+        """URL of a path.
 
-        It is below the server's URL, or below the host if two slashes begin the path.
+        A path that begins with two slashes is below the host, any other below the server's URL.
         """
         if not path.startswith("//"):
             return f"{self.url}{path}"
@@ -302,23 +308,25 @@ class ModelServer:
         return f"{parts.scheme}://{parts.netloc}{path[1:]}"
 
     def error(self, path: str, fact: str, way_out: str = "") -> BadInput:
-        """Return an error in one line, without the key.
+        """Make an error with the URL, but without the API key.
 
-        Some servers repeat the key in what they say.
+        It is one line.
         """
         return BadInput(self._format_line(path, fact, way_out))
 
     def _format_line(self, path: str, fact: str, way_out: str = "") -> str:
+        """Write a message with the URL, without the API key."""
         line = f"{self.address(path)}: {fact}"
         if way_out:
             line += f"; {way_out}"
         return self._hide_key(line)
 
     def _hide_key(self, text: str) -> str:
+        """Replace the API key in a text, since some servers repeat it."""
         return text.replace(self._key, "…") if self._key else text
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """Refuse answers of another model than those before."""
+        """Raise BadInput if a response is of another model than earlier ones."""
         served = payload.get("model")
         if not isinstance(served, str):
             return
@@ -328,9 +336,9 @@ class ModelServer:
         self._served = served
 
     def charge(self, payload: Mapping[str, Any], body: Body | None) -> None:
-        """Count the tokens of an answer.
+        """Add the tokens of a request and its response to the usage.
 
-        If the server does not say, they are estimated by the length of what was sent and received.
+        Estimated from the length of the texts if the server does not report them.
         """
         sent = body or {}
         reported = payload.get("usage") or payload.get("meta_info")
@@ -350,26 +358,29 @@ class ModelServer:
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """One HTTP request: its numbered bodies and its tries."""
+    """One HTTP call: its bodies, and how often it was tried.
+
+    Bodies come with their indices.
+    """
 
     numbered: list[tuple[int, Body | None]]
     tries: int = 0
     refusals: int = 0
     due: float = 0.0
-    """When it may be sent again."""
+    """Time from which on it may be sent again, by the monotonic clock."""
     body: Body | None = None
-    """What was sent."""
+    """The body that was sent."""
     sent_at: float = 0.0
     settings: Body = field(default_factory=dict)
-    """Those of the server when it was sent."""
+    """The server's settings when it was sent."""
     cuts: int = 0
 
 
 @dataclass(eq=False)
 class _Exchange:
-    """Sends requests to one path of a server and collects the replies.
+    """Sends all bodies of a `stream`, and collects the replies.
 
-    A reply makes room for the next request before it is read, which takes longer than a fast server needs to answer.
+    A reply makes room for the next call before it is read.
     """
 
     server: ModelServer
@@ -384,6 +395,7 @@ class _Exchange:
     """Whether the rest waits for the first answer."""
 
     def __post_init__(self, bodies: Sequence[Body | None]) -> None:
+        """Queue the bodies of all calls."""
         self._pending = deque(enumerate(bodies))
         self._fair = -(-len(bodies) // self.policy.concurrency)
         self._underway: set[_Call] = set()
@@ -392,13 +404,13 @@ class _Exchange:
         self._unread: deque[tuple[_Call, Outcome]] = deque()
         self._ready: deque[tuple[int, Any]] = deque()
         self._troubled = False
-        """Whether something unread may change what is sent next."""
+        """Whether an unread failure may change what is sent next."""
         self._cuts = 0
         self._last_sign = self._last_answer = monotonic()
-        self._answered = self._told = False
+        self._has_answered = self._has_warned = False
 
     def answers(self) -> Iterator[tuple[int, Any]]:
-        """Send all bodies, yielding (index, answer) as replies come."""
+        """Send all bodies, yielding (index, answer) as replies arrive."""
         url = self.server.address(self.path)
         with closing(open_client(url, self.server._key, self.policy.concurrency)) as http:
             while self._pending or self._underway or self._waiting or self._unread or self._ready:
@@ -412,9 +424,9 @@ class _Exchange:
                     yield self._ready.popleft()
 
     def _receive_replies(self, http: HttpClient) -> None:
-        """Take the replies that have come, or wait for one.
+        """Take the replies that have arrived, or wait for one.
 
-        If no reply comes for too long, all calls are given up.
+        After `timeout` seconds without any reply, all calls count as failed.
         """
         replies = http.replies(self._compute_wait())
         now = monotonic()
@@ -431,7 +443,7 @@ class _Exchange:
             self._adjust_pace(now - call.sent_at, len(call.numbered))
 
     def _compute_wait(self) -> float:
-        """Seconds until there is something to do, even without a reply."""
+        """Seconds to wait for a reply, until there is something else to do."""
         if self._ready or self._unread:
             return 0.0
         turn = monotonic() + self.server.seconds_to_turn()
@@ -443,10 +455,7 @@ class _Exchange:
         return min(max(min(until) - monotonic(), 0.0), LONGEST_PAUSE)
 
     def _send_more(self, http: HttpClient) -> None:
-        """Send as many calls as may be under way.
-
-        Those that were tried before go first.
-        """
+        """Send calls, up to the limit of concurrent ones, repeated calls first."""
         now = monotonic()
         for call in [call for call in self._waiting if call.due <= now]:
             if len(self._underway) < int(self.server._limit) and not self.server.seconds_to_turn():
@@ -462,7 +471,10 @@ class _Exchange:
             self._send_call(http, _Call(numbered))
 
     def _take_bodies(self) -> list[tuple[int, Body | None]]:
-        """Take the bodies of the next call. Empty if the limit of requests is reached."""
+        """Take the bodies of the next call.
+
+        Empty if the limit of requests is reached.
+        """
         usage = self.server.usage
         most = 1
         if self.bundle:
@@ -475,12 +487,12 @@ class _Exchange:
         return numbered
 
     def _may_ask(self) -> bool:
-        """Whether the limit of requests allows one more."""
+        """Whether the limit of requests allows another one."""
         usage = self.server.usage
         return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
-        """Whether one more call may be made of bodies that were not tried yet."""
+        """Whether a new call may be sent now."""
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
@@ -490,6 +502,10 @@ class _Exchange:
         return has_slot and len(self._unread) < most_unread
 
     def _send_call(self, http: HttpClient, call: _Call) -> None:
+        """Send one call.
+
+        Raises BadInput for a text that is not valid Unicode.
+        """
         call.settings, call.cuts, call.sent_at = self.server.settings, self._cuts, monotonic()
         self._last_sign = max(self._last_sign, call.sent_at)
         bodies: list[Any] = [body for _, body in call.numbered]
@@ -509,16 +525,19 @@ class _Exchange:
         self._underway.add(call)
 
     def _adjust_pace(self, seconds: float, taken: int) -> None:
-        """Adjust the number of bodies in the next call to the time of the last."""
+        """Choose the number of bodies for the next call.
+
+        More if the last reply was quick, fewer if it was slow. `taken` is the number of bodies of the last call.
+        """
         if seconds < PROMPT_REPLY and self.bundle:
             self.server._at_a_time = max(self.server._at_a_time, min(2 * taken, self.bundle.most))
         elif seconds > 4 * PROMPT_REPLY:
             self.server._at_a_time = max(min(self.server._at_a_time, taken // 2), 1)
 
     def _settle_call(self, call: _Call, outcome: Outcome) -> list[tuple[int, Any]]:
-        """Return the answers to a call, each with its body's index.
+        """Process the outcome of a call, and return its answers with their indices.
 
-        Empty if the call is to be sent again.
+        Empty if its bodies are sent again. Raises the server's complaint if nothing can be changed.
         """
         server = self.server
         alone = len(call.numbered) == 1
@@ -540,7 +559,7 @@ class _Exchange:
                     raise
         else:
             self._last_answer = monotonic()
-            self._answered = True
+            self._has_answered = True
             self.alone = False
             server._limit = min(server._limit + 1 / server._limit, self.policy.concurrency)
             return [(index, answer) for (index, _), answer in zip(call.numbered, answers, strict=True)]
@@ -548,7 +567,10 @@ class _Exchange:
         return []
 
     def _postpone_call(self, call: _Call, failed: _Failed) -> None:
-        """Choose when a failed call is sent again, and slow down if the server is asked too much."""
+        """Choose when a failed call is sent again.
+
+        The concurrency of a busy server is halved.
+        """
         server = self.server
         if failed.crowded:
             call.refusals += 1
@@ -558,14 +580,14 @@ class _Exchange:
         else:
             call.tries += 1
         call.due = monotonic() + self._compute_pause(failed, call.tries, call.refusals)
-        if not (self._answered or self._told):
-            self._told = True
+        if not (self._has_answered or self._has_warned):
+            self._has_warned = True
             LOG.warning("%s", server._format_line(self.path, f"{failed}", "trying again"))
 
     def _divide_call(self, call: _Call, *, shorter: bool) -> list[tuple[int, Any]]:
-        """Send the bodies of a failed call one by one.
+        """Send a failed call's bodies one by one, and return no answers.
 
-        With `shorter`, later calls have fewer bodies. There is no answer yet.
+        With `shorter`, later calls have fewer bodies.
         """
         if shorter and self.bundle:
             self.bundle = replace(self.bundle, most=max(len(call.numbered) // 2, 1))
@@ -574,7 +596,11 @@ class _Exchange:
         return []
 
     def _read_answers(self, call: _Call, outcome: Outcome) -> list[Any]:
-        """Read the answers to the bodies of a call."""
+        """Read the answers to the bodies of a call.
+
+        Raises _Failed if it may be sent again, Complaint if the server refuses it, and BadInput if there is no way to
+        the server.
+        """
         server = self.server
         if isinstance(outcome, CannotConnect):
             raise server.error(self.path, str(outcome), outcome.way_out)
@@ -598,7 +624,7 @@ class _Exchange:
             raise _Failed(f"not a valid answer: {_extract_complaint(outcome, server._hide_key)}", status) from None
 
     def _read_payload(self, call: _Call, payload: Any) -> list[Any]:
-        """Check and charge the JSON of a reply, and read its parts."""
+        """Check the JSON of a response, count its tokens, and read its answers."""
         if not isinstance(payload, dict):
             raise TypeError(payload)
         self.server.check_same_model(self.path, payload)
@@ -610,16 +636,17 @@ class _Exchange:
         return [self.read(part) for part in parts]
 
     def _compute_pause(self, failed: _Failed, tries: int, refusals: int) -> float:
-        """Seconds until the next try.
+        """Seconds until a failed call is sent again.
 
-        They double each time, give or take a half, and are never fewer than the server asks for.
+        They double with each try, are varied at random by up to a half, and are at least what the server asks for.
+        Raises BadInput after too many tries.
         """
         error = self.server.error
         policy = self.policy
         if failed.pause > LONGEST_REQUESTED_PAUSE:
             raise error(self.path, f"{failed}", f"it asks us to wait {failed.pause:.0f} s")
         # A 503 may be a server that is down, as long as nobody has been answered.
-        patient = failed.crowded and (failed.status == 429 or self._answered)
+        patient = failed.crowded and (failed.status == 429 or self._has_answered)
         hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
             way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")
@@ -633,33 +660,33 @@ class _Exchange:
 
 
 def _list_sent_texts(body: Body) -> list[str]:
-    """Texts of a request: its messages joined, or its prompts."""
+    """Texts of a request: its messages joined into one, or its prompts."""
     conversation = "\n".join(message["content"] for message in body.get("messages", ()))
     texts = body.get("prompt") or body.get("text") or conversation
     return [texts] if isinstance(texts, str) else texts
 
 
 def _list_written_texts(payload: Mapping[str, Any]) -> list[str]:
-    """Texts that a server wrote to each request, thoughts included."""
+    """Texts of a response, one for each choice, with thoughts."""
     messages = [choice.get("message") or choice for choice in payload.get("choices") or [payload]]
     return list(map(_join_fields, messages))
 
 
 def _join_fields(message: Mapping[str, Any]) -> str:
-    """The text of a message, its thought first."""
+    """Text of a message, its thought first."""
     names = ("reasoning_content", "reasoning", "content", "text")
     return "".join(str(message.get(name) or "") for name in names)
 
 
 def _may_pass(status: int) -> bool:
-    """Whether a server that answers with this status may answer otherwise soon."""
+    """Whether a request with this HTTP status may succeed later."""
     return status in (408, 409, 429) or status >= 500
 
 
 def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
-    """The server's complaint in one line.
+    """The server's message in one line of at most 300 characters.
 
-    The key is hidden first, since what is cut off may begin in it.
+    `hide` removes the API key, before the text is cut.
     """
     text = response.content.decode(errors="replace")
     try:
@@ -677,10 +704,7 @@ def _extract_complaint(response: HttpReply, hide: Callable[[str], str]) -> str:
 
 
 def _parse_requested_pause(response: HttpReply) -> float:
-    """Seconds of a Retry-After header, or 0 without one.
-
-    The header may be a date.
-    """
+    """Seconds that a Retry-After header asks to wait, or 0 without one."""
     header = response.headers.get("retry-after", "")
     with suppress(ValueError):
         return max(0.0, float(header))  # in this order, so that NaN is none
@@ -690,7 +714,10 @@ def _parse_requested_pause(response: HttpReply) -> float:
 
 
 def identity_payload(outcome: Outcome) -> Any:
-    """JSON of a reply about what is served, or a `ServerIdentity` without one."""
+    """JSON of a response about the server's identity.
+
+    If there is none, an empty or unconfirmed `ServerIdentity` instead.
+    """
     if isinstance(outcome, ExchangeFailed):
         # A server that is there, and only does not say who it is, may still answer, and then be another.
         return ServerIdentity(confirmed=False, reached=not isinstance(outcome, NotConnected))
@@ -705,9 +732,9 @@ def identity_payload(outcome: Outcome) -> Any:
 
 
 def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tuple[str, str]:
-    """Split the place of a SPEC at the last '@' into name and URL.
+    """Split a SPEC's place at its last '@' into name and URL.
 
-    Without one, it is the usual server.
+    Without an '@', the URL is `usual_url`. Raises BadInput if it is no HTTP URL.
     """
     location = spec.place_or_fail(expected)
     name, at, url = location.rpartition("@")
@@ -729,7 +756,10 @@ def name_and_url(spec: Spec, usual_url: str, expected: str = "MODEL@URL") -> tup
 
 
 def _make_token_counter(tokenizer: str) -> Callable[[str], int]:
-    """Make a function that counts tokens with a tokenizer of the hub or a folder."""
+    """Make a function that counts the tokens of a text with a tokenizer.
+
+    `tokenizer` is its name on the hub, or its folder.
+    """
     with needing("?tokenizer=", "hf"):
         from transformers import AutoTokenizer
     try:
@@ -740,9 +770,10 @@ def _make_token_counter(tokenizer: str) -> Callable[[str], int]:
 
 
 def server_key(spec: Spec) -> str | None:
-    """Read the API key from the environment, or None.
+    """API key from the environment, or None.
 
-    An empty key_env sends none. The name is not repeated in messages: some put the key there.
+    Its variable is the option key_env, by default OPENAI_API_KEY. An empty key_env means no key. Error messages do not
+    repeat the variable's name, since some users put the key there.
     """
     name = spec.options.get("key_env", "OPENAI_API_KEY")
     key = os.environ.get(name, "").strip() if name else ""

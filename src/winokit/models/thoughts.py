@@ -1,7 +1,7 @@
 """Separate a reply's thought from its answer.
 
-Servers either keep the thought apart (`reasoning_content`, `reasoning`), or leave it in the text between marks, of
-which the first is often part of the prompt and missing.
+Some servers return the thought in a field of its own (`reasoning_content`, `reasoning`). Others leave it in the
+text between marks, the first of which is often part of the prompt and so missing.
 """
 
 import re
@@ -13,17 +13,20 @@ from typing import NamedTuple
 from winokit.files import our_toml
 
 UNFINISHED = "its reply ended before the answer: raise max_tokens"
-"""Why a reply says nothing: its tokens were spent on the thought."""
+"""Reason for a reply without an answer: its tokens were used up by the thought."""
 ALL_THOUGHT = "its whole reply is a thought, though it was not cut off: check the server's reasoning parser"
-"""Why a reply says nothing that came to its end by itself."""
+"""Reason for a reply that ended by itself without an answer."""
 MARKS: list[tuple[str, str]] = our_toml("assets/replies.toml")["marks"]
-"""What stands around a thought in the text of a reply."""
+"""Pairs of marks around a thought in a reply."""
 BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z))", re.DOTALL)
-"""A reply of gpt-oss whose marks have been dropped, and only the names of its channels are left."""
+"""Pattern of a gpt-oss reply that has lost its marks, except the names of the channels."""
 
 
 class MarkPatterns(NamedTuple):
-    """The patterns of the marks around a thought; the first two are None where thoughts begin without a mark."""
+    """Patterns of the marks around a thought.
+
+    `whole` and `begins` are None if thoughts begin without a mark.
+    """
 
     whole: re.Pattern[str] | None
     begins: re.Pattern[str] | None
@@ -32,7 +35,7 @@ class MarkPatterns(NamedTuple):
 
 @cache
 def _compile_patterns(start: str, end: str) -> MarkPatterns:
-    """Compile the patterns of two marks, once for all replies."""
+    """Compile the patterns of a thought's two marks."""
     ends = re.compile(re.escape(end), re.IGNORECASE)
     if not start:
         return MarkPatterns(None, None, ends)
@@ -42,16 +45,18 @@ def _compile_patterns(start: str, end: str) -> MarkPatterns:
 
 
 MARKED = re.compile("|".join(map(re.escape, chain.from_iterable(MARKS))), re.IGNORECASE)
-"""Any of the marks: a reply without one is all answer."""
+"""Pattern of any mark. A reply without one has no thought."""
 
 
 def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
-    r"""The part of a reply after its thought, or None if the thought does not end.
+    r"""The part of a reply after its thought.
+
+    None if the thought does not end.
 
     Parameters
     ----------
     more
-        Marks beside `MARKS`: what begins a thought (or "") and what ends it.
+        Pairs of marks in addition to `MARKS`: the start (or "") and the end of a thought.
 
     >>> answer_in("The answer is A? Wait, no.\n</think>\n\nB")
     '\n\nB'
@@ -75,8 +80,8 @@ def answer_in(text: str, more: Iterable[tuple[str, str]] = ()) -> str | None:
 
 
 def thinking_aloud(thought: str, answer: str | None) -> str:
-    """Join a separate thought and its answer in one text.
+    """Join a separate thought and its answer into one text, with marks.
 
-    The answer is None or empty if there is none yet.
+    `answer` is None or empty if there is none yet.
     """
     return f"<think>\n{thought}\n</think>\n\n{answer}" if answer else f"<think>\n{thought}"

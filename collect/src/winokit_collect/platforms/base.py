@@ -1,7 +1,7 @@
 """The interface of a platform that sends workers and pays them.
 
-A platform is one file with a subclass of `Platform`, which it registers under the name that study.toml has for it.
-Another package adds one by an entry point of the group `winokit.platforms`.
+A platform is one file with a subclass of `Platform`, registered under its name in study.toml. Another package adds
+one by an entry point of the group `winokit.platforms`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,24 +29,24 @@ from winokit_collect.study.texts import say
 
 
 class PlatformError(WinokitError, RuntimeError):
-    """A platform refused something, and nothing was paid."""
+    """The platform refused a request, and nothing was paid."""
 
 
 class Uncertain(PlatformError):
-    """A platform did not say whether something was done.
+    """The platform did not say whether a request was carried out.
 
-    It may have been: look there before trying again.
+    It may have been: look there before you try again.
     """
 
 
 class RewardDiffers(PlatformError):
-    """A platform pays another reward than study.toml says, or in another currency."""
+    """The platform's reward, or its currency, is not the one in study.toml."""
 
 
 class Busy(PlatformError):
-    """A platform asks to be left alone for some `seconds`.
+    """The platform asks to wait some `seconds` before the next request.
 
-    Nothing was done.
+    The request was not carried out.
     """
 
     def __init__(self, message: str, seconds: float) -> None:
@@ -56,9 +56,9 @@ class Busy(PlatformError):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody as a platform knows them.
+    """A worker's ids on the platform: person, study and session.
 
-    `session_id` is the visit that is approved: a Prolific submission, an assignment.
+    `session_id` is the visit that is approved and paid: a Prolific submission, a Mechanical Turk assignment.
     """
 
     external_id: str
@@ -68,20 +68,20 @@ class Visitor:
 
 @dataclass(frozen=True)
 class VisitReport:
-    """One visit, as it is on the platform's own books."""
+    """State and bonuses of one visit, as the platform reports them."""
 
     session_id: str
     external_id: str
     state: str
     """One of `OPEN`, `APPROVED`, `SCREENED_OUT` and `RETURNED`."""
     bonuses: tuple[int, ...] = ()
-    """The bonuses it shows, in hundredths."""
+    """Bonuses that the platform shows for the visit, in hundredths."""
     study_id: str | None = None
 
 
 @dataclass(frozen=True)
 class BaseReward:
-    """The reward that a platform pays for a visit by itself."""
+    """Reward that a platform itself pays for each visit."""
 
     cents: int
     currency: str = ""
@@ -90,9 +90,9 @@ class BaseReward:
 
 @dataclass(frozen=True)
 class Departure:
-    """The way out for a worker who is done.
+    """Way for a worker to leave the study.
 
-    An address to open, or a form to post to one, and a code to copy.
+    A link, or a form to post, and a completion code. All are empty if there is no way back to a platform.
     """
 
     url: str | None = None
@@ -102,117 +102,124 @@ class Departure:
 
 
 class Platform:
-    """One source of workers.
+    """Base class of a platform that sends workers and pays them.
 
-    Whatever can go wrong is a PlatformError. The base class does nothing: people come by invite links, and there is
-    nobody to inform.
+    Methods raise PlatformError if something goes wrong. The base class does nothing: workers come by invite links, and
+    there is nobody to inform.
     """
 
     title = ""
     """Its name on pages."""
     parameters: tuple[str, ...] = ()
-    """Parameters of the address by which it sends people."""
+    """Parameters of the link by which the platform sends workers."""
     start = ""
-    """That address below the study's own, as it is given to the platform."""
+    """Path and query of that link below the study's address, with the platform's placeholders."""
     frames = "'none'"
-    """Sites that may show this address in a frame, as a Content-Security-Policy lists them."""
+    """Sites that may show the page behind that link in a frame, as a Content-Security-Policy lists them."""
     hourly_minimums: Mapping[str, int] = {"USD": 725}
-    """The least that an hour should pay, in hundredths, by currency."""
+    """Minimum hourly pay in hundredths, by currency."""
     minimum_of = "the federal minimum wage of the United States"
-    """Name of that minimum, for messages."""
+    """Name of the minimum hourly pay, for messages."""
     enforces_minimum = False
     """Whether the platform refuses studies that pay less, whatever study.toml says."""
     by_hand = False
-    """Whether the requester pays, and the ledger only notes it."""
+    """Whether the requester pays workers by hand, so that the ledger only records it."""
     offered_by = "`winokit collect invite` makes links"
-    """How people learn of the study, if not by `publish`."""
+    """Hint for the requester on offering the study, if the platform has no `publish`."""
 
     def __init__(self, settings: PlatformConfig) -> None:
         self.settings = settings
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """The visitor whom the parameters of the first address name.
+        """The visitor that the parameters of the platform's link name.
 
         None if this platform did not send them.
         """
         return None
 
     def verify(self, visitor: Visitor) -> None:
-        """Raise NotAllowed if the platform did not send somebody.
+        """Check with the platform that it sent this visitor.
 
-        Does nothing if the platform cannot be asked.
+        Raises NotAllowed if not. Does nothing if the platform cannot be asked.
         """
 
     def warning(self) -> str:
-        """A warning for whoever starts the server, or an empty text."""
+        """Warning about missing settings, shown when the server starts.
+
+        An empty text if there is nothing to warn about.
+        """
         return ""
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
-        """Offer visits to the platform's people, who come to `address`.
+        """Offer `visits` visits to the platform's workers, at the study's `address`.
 
-        Returns the platform's id of the offer.
-
-        `earlier` are the ids of offers that were made before: this is another.
+        Returns the platform's id of the offer. A visit may take some `minutes`. `earlier` has the ids of all offers
+        made before, from which this one is distinct.
         """
         raise BadInput(f"nothing to publish on {self.title}: {self.offered_by}")
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """The way out for somebody who is done, or screened out."""
+        """Way back to the platform, for a visitor who is done or screened out."""
         return Departure()
 
     def reward(self, study_id: str | None) -> BaseReward | None:
-        """The reward of a visit to this study, or None if the platform does not tell."""
+        """The platform's reward for a visit to a study.
+
+        None if it cannot be asked.
+        """
         return None
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """The state of a visit on the platform, or None if it does not tell."""
+        """Report of a visit as the platform has it.
+
+        None if it cannot be asked.
+        """
         return None
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
-        """Every visit that the platform has of these studies, with its bonuses."""
+        """Yield the reports of all visits to these studies, with their bonuses."""
         raise BadInput(f"{self.title} cannot be asked about visits")
 
     def approve(self, visitor: Visitor) -> None:
-        """Accept the visit, which the platform then pays at its own rate.
+        """Approve a visit, for which the platform then pays its own reward.
 
-        Doing it twice does no harm.
+        Approving it twice does no harm.
         """
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Tell the platform that the study is not for this person.
+        """Tell the platform that the visitor does not fit the study.
 
-        Doing it twice does no harm.
+        Doing so twice does no harm.
         """
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """The key that a bonus is to be sent with.
+        """Prepare a bonus, and return the key for sending it.
 
-        `reference`, which is ours, or the platform's own. Pays nothing.
+        The key is our `reference`, unless the platform makes its own. Nothing is paid yet.
         """
         return reference
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Pay something on top, and return the platform's receipt.
+        """Pay a bonus to a visitor, and return the platform's receipt.
 
-        `reference` is the key from `reserve`.
-
-        After an `Uncertain`, or an error that is no PlatformError, it may have been paid all the same.
+        `reference` is the key from `reserve`. After `Uncertain`, or an error that is no PlatformError, the bonus may
+        have been paid.
         """
         raise PlatformError(f"{self.title} cannot pay by itself")
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Number of bonuses of this amount that the platform shows for the visit.
+        """Number of equal bonuses that the platform shows for a visit.
 
-        None if it does not tell.
+        Equal means exactly `cents`. None if it cannot be asked.
         """
         return None
 
 
 @PLATFORMS.register("links")
 class Links(Platform):
-    """Plain links: the requester invites people and pays them by hand.
+    """Plain invite links: the requester invites people and pays them by hand.
 
-    The ledger only notes it.
+    The ledger only records the payments.
     """
 
     title = "plain links"
@@ -220,7 +227,7 @@ class Links(Platform):
 
 
 def amount(cents: int) -> str:
-    """An amount in hundredths, as platforms read it.
+    """Write hundredths as a decimal amount, as platforms expect it.
 
     >>> amount(1205)
     '12.05'
@@ -229,15 +236,15 @@ def amount(cents: int) -> str:
 
 
 def platform_of(study: Study) -> Platform:
-    """The platform of a study."""
+    """Make the platform that a study's settings name."""
     platform = PLATFORMS[study.config.platform.name]
     return platform(study.config.platform)
 
 
 def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
-    """The visitor whom the platform has sent, by the parameters of its address.
+    """The visitor that the parameters of the platform's link name.
 
-    Raises NotFound for anybody else.
+    Raises NotFound if the platform did not send them.
     """
     visitor = platform_of(study).arrival(parameters)
     if visitor is None:
@@ -246,9 +253,11 @@ def visitor_from(study: Study, parameters: Mapping[str, str]) -> Visitor:
 
 
 def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None = None, me: int | None = None) -> Worker:
-    """The worker whom the platform has sent: a new one, or the one it sent before.
+    """Let in a worker whom the platform has sent.
 
-    `browser` identifies their browser, `me` is who works in it already. A visit stays in the browser it began in.
+    The platform is asked first whether it did. Returns a new worker, or the one it sent before. `browser` identifies
+    the browser, `me` is the id of the worker who is signed in there. A visit can only be continued in the browser in
+    which it began.
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
@@ -262,11 +271,10 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
 
 def leave(study: Study, worker_id: int) -> Departure | None:
-    """The way out for a worker.
+    """Way for a worker to leave the study.
 
-    None as long as there is something left to do in this visit.
-
-    A visit is done after as many tasks as the study asks for, or with the last that there is, and never without any.
+    None while this visit has work left. A visit is complete after the number of tasks in study.toml, or when no task is
+    left and at least one was done. Workers who are screened out, or came by an invite link, may always leave.
     """
     platform = platform_of(study)
     done = done_in_visit(study, worker_id)
@@ -285,7 +293,7 @@ def leave(study: Study, worker_id: int) -> Departure | None:
 
 
 def done_in_visit(study: Study, worker_id: int) -> int:
-    """Number of submissions of a worker since this visit began."""
+    """Number of submissions by a worker since their present visit began."""
     began = select(Identity.arrived_at).where(Identity.worker_id == worker_id).scalar_subquery()
     since = or_(began.is_(None), Submission.submitted_at >= began)
     query = select(func.count()).where(Submission.worker_id == worker_id, since)
@@ -294,18 +302,19 @@ def done_in_visit(study: Study, worker_id: int) -> int:
 
 
 def visitor_of(identity: Identity, visit: PlatformVisit | None = None) -> Visitor:
-    """A worker as their platform knows them, in one of their visits.
+    """A worker's ids on the platform, in one of their visits.
 
-    The last visit, if none is named.
+    The last visit, if none is given.
     """
     session = identity if visit is None else visit
     return Visitor(identity.external_id, session.study_id, session.session_id)
 
 
 def check_reward(study: Study, platform: Platform, study_id: str | None) -> BaseReward | None:
-    """The platform's reward for a visit. Raises RewardDiffers if study.toml says another.
+    """Compare the platform's reward for a visit with study.toml.
 
-    The bonus is the amount that is owed beyond it. A wrong reward in study.toml makes every visit's bonus wrong.
+    Returns the reward, or None if the platform cannot be asked. Raises RewardDiffers if amount or currency differ:
+    every bonus, which is what is owed beyond the reward, would be wrong.
     """
     reward = platform.reward(study_id)
     if reward is None:
@@ -326,7 +335,7 @@ def check_reward(study: Study, platform: Platform, study_id: str | None) -> Base
 
 
 def offers_of(study: Study) -> list[str]:
-    """Ids that the study has on the platform, the newest last."""
+    """Ids of the study's offers on the platform, the newest last."""
     published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
     on_platform = PlatformVisit.platform == study.config.platform.name
     visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None))
@@ -337,9 +346,9 @@ def offers_of(study: Study) -> list[str]:
 
 
 def warn_of_reward(study: Study) -> str:
-    """Reason why the reward could not be compared with the platform's.
+    """Compare the reward of the newest offer with study.toml.
 
-    Raises RewardDiffers if it is wrong.
+    Returns a warning if the platform could not be asked, or an empty text. Raises RewardDiffers if they differ.
     """
     platform = platform_of(study)
     offers = offers_of(study)

@@ -1,9 +1,9 @@
 """Amazon Mechanical Turk, as an external question: a legacy adapter.
 
-It takes no new customers.
+Mechanical Turk takes no new customers.
 
-The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and a
-home in the US, Canada, the UK, Australia or New Zealand.
+The defaults of the qualifications are those of Sakaguchi et al. (2019): 99 % of work approved, 5,000 approvals, and
+a home in the US, Canada, the UK, Australia or New Zealand.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ LOCALE = "00000000000000000071"
 
 @PLATFORMS.register("mturk")
 class MTurk(Platform):
-    """The platform, reached through boto3, which finds its credentials as usual."""
+    """Amazon Mechanical Turk, called by boto3, which finds the credentials itself."""
 
     title = "Mechanical Turk"
     parameters = ("workerId", "hitId", "assignmentId")
@@ -53,7 +53,7 @@ class MTurk(Platform):
 
     @cached_property
     def client(self) -> Any:
-        """boto3's client, made when it is first needed."""
+        """The boto3 client, made at first use. Raises MissingExtra without boto3."""
         try:
             import boto3
         except ModuleNotFoundError:
@@ -68,7 +68,7 @@ class MTurk(Platform):
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
         """The visitor named by the parameters of an external question.
 
-        Whoever looks at a preview is refused.
+        None without such parameters. Raises NotAllowed for a preview of the task.
         """
         if "assignmentId" not in parameters:
             return None
@@ -80,7 +80,7 @@ class MTurk(Platform):
         return Visitor(*ids)
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """A form that is posted back to Mechanical Turk."""
+        """A form that is posted back to Mechanical Turk, which ends the assignment."""
         if visitor is None or visitor.session_id is None:
             return Departure()
         site = "workersandbox" if "sandbox" in self.settings.api else "www"
@@ -89,7 +89,7 @@ class MTurk(Platform):
         return Departure(form_action=action, fields={"assignmentId": visitor.session_id, "outcome": outcome})
 
     def reward(self, study_id: str | None) -> BaseReward | None:
-        """The reward of the HIT, in US dollars."""
+        """The reward of a HIT, in US dollars."""
         if study_id is None:
             return None
         answer = self._call_api("get_hit", HITId=study_id)
@@ -97,22 +97,23 @@ class MTurk(Platform):
         return BaseReward(cents, "USD")
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """The state of the assignment.
+        """Report of the visitor's assignment.
 
-        An assignment that was never handed in is unknown there, which is an error.
+        Raises PlatformError for an assignment that was not handed in: Mechanical Turk does not know it.
         """
         assignment = self._call_api("get_assignment", AssignmentId=visitor.session_id)["Assignment"]
         bonuses = self._list_bonuses(AssignmentId=visitor.session_id)
         return self._make_report(assignment, bonuses)
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
-        """Every assignment of the HITs that was handed in."""
+        """Yield the reports of all assignments handed in for these HITs."""
         for study_id in study_ids:
             bonuses = self._list_bonuses(HITId=study_id)
             for assignment in self._list_entries("list_assignments_for_hit", "Assignments", HITId=study_id):
                 yield self._make_report(assignment, bonuses)
 
     def _make_report(self, assignment: Mapping[str, Any], bonuses: Sequence[Mapping[str, Any]]) -> VisitReport:
+        """Make the report of an assignment, with its own among some bonuses."""
         session_id = assignment["AssignmentId"]
         own_bonuses = [bonus for bonus in bonuses if bonus.get("AssignmentId", session_id) == session_id]
         cents = tuple(round(Decimal(bonus["BonusAmount"]) * 100) for bonus in own_bonuses)
@@ -123,7 +124,10 @@ class MTurk(Platform):
         return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
     def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
-        """Return all entries of a list that comes page by page."""
+        """Read all pages of a list.
+
+        `name` is the key of its entries in an answer.
+        """
         entries: list[dict[str, Any]] = []
         while True:
             answer = self._call_api(operation, **asked)
@@ -133,17 +137,18 @@ class MTurk(Platform):
             asked["NextToken"] = answer["NextToken"]
 
     def approve(self, visitor: Visitor) -> None:
-        """Approve the assignment, which pays the reward of its HIT."""
+        """Approve the visitor's assignment, which pays the reward of its HIT."""
         self._call_api("approve_assignment", AssignmentId=visitor.session_id, OverrideRejection=False)
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Approve it: Mechanical Turk cannot dismiss anybody without blame otherwise."""
+        """Approve the assignment: anything else would count against the worker."""
         self.approve(visitor)
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Send a bonus.
 
-        Within a day Mechanical Turk refuses a second one with the same token: the first one was paid.
+        Mechanical Turk refuses a second one with the same reference within a day. Such a refusal counts as success,
+        since the first one was paid.
         """
         try:
             self._call_api(
@@ -160,14 +165,14 @@ class MTurk(Platform):
         return reference
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Number of such bonuses of the assignment."""
+        """Number of bonuses of exactly this amount for the visitor's assignment."""
         payments = self._list_bonuses(AssignmentId=visitor.session_id)
         return sum(Decimal(payment["BonusAmount"]) * 100 == cents for payment in payments)
 
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
-        """Offer the study's address as an external question, and return the HIT's id.
+        """Offer the study as an external question, and return the HIT's id.
 
-        The same offer is not made twice.
+        The same call again, with the same `earlier` offers, makes no second HIT.
         """
         if not address.startswith("https://"):
             raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
@@ -197,7 +202,7 @@ class MTurk(Platform):
         return str(answer["HIT"]["HITId"])
 
     def qualifications(self) -> list[dict[str, Any]]:
-        """The qualifications of those who may take the task."""
+        """Requirements for the workers who may take the HIT, from study.toml."""
         approved = {APPROVED_PERCENT: self.settings.least_approval, APPROVED_NUMBER: self.settings.least_approved}
         homes = [{"Country": country} for country in self.settings.countries]
         requirements: list[dict[str, Any]] = []
@@ -209,6 +214,7 @@ class MTurk(Platform):
         return requirements
 
     def _call_api(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        """Call an operation of the API. Raises Busy, Uncertain or PlatformError."""
         client = self.client  # first, since its error names the package to install
         from botocore.exceptions import BotoCoreError, ClientError
 

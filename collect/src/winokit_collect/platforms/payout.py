@@ -59,7 +59,8 @@ from winokit_collect.study.study import Study
 
 LEASE = timedelta(minutes=1)
 ASK_AGAIN = timedelta(minutes=10)
-"""A server has `LEASE` for a step, which is longer than it waits for a platform. Doubt is cleared after `ASK_AGAIN`."""
+"""Time that a server reserves a payout for a step (`LEASE`, longer than it waits for a platform), and time after which
+the platform is asked again about an uncertain one (`ASK_AGAIN`)."""
 POLL_SECONDS = 2.0
 ACCIDENT_SECONDS = 30.0
 BY_HAND = "by hand"
@@ -68,21 +69,21 @@ LOG = logging.getLogger("winokit.collect")
 
 
 class ApprovalUncertain(Uncertain):
-    """A platform did not say whether a visit was approved, and cannot be asked.
+    """It is unknown whether the platform approved a visit.
 
-    Approving it again does no harm.
+    The platform did not say so, and cannot be asked. Approving it again does no harm.
     """
 
 
 def plan(
     study: Study, actor: str, codes: Sequence[str] | None = None, *, newest: int | None = None, by_hand: bool = False
 ) -> int:
-    """Plan to pay the open amounts, of all workers or of some.
+    """Plan payouts of the open amounts of all or some workers.
 
-    Returns the number of payouts.
-
-    Lines after the `newest` that the requester has seen are left for another time. `by_hand`, the requester has paid
-    already. A worker whose last payout is under way gets no other. If it is uncertain, the platform is asked about it.
+    `codes` are the workers' codes, None for all. Returns the number of payouts. Lines of the ledger with a number above
+    `newest` are left out, since the requester has not seen them. With `by_hand`, the requester has paid already, and
+    the lines are settled at once. A worker whose last payout is not finished gets no new one. If it is uncertain, the
+    platform is asked about it.
     """
     is_open: list[ColumnElement[bool]] = [Payment.job_id.is_(None), Payment.settled_at.is_(None)]
     if newest is not None:
@@ -131,9 +132,9 @@ def plan(
 
 
 def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
-    """Decide about an uncertain payout: it was paid, or is to be sent again.
+    """Store a requester's decision about an uncertain payout.
 
-    Before it is sent, the platform is asked once more.
+    If it was not `paid`, it is sent again, after the platform was asked once more.
     """
     with study.store.write() as session:
         job = _find_uncertain(session, job_id)
@@ -149,11 +150,10 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
 
 
 def take_back(study: Study, job_id: int, actor: str) -> int:
-    """Undo "marked as paid" for everybody who was marked with this payout.
+    """Undo payments that were marked as paid by hand together.
 
-    Returns the number of payouts.
-
-    Only payouts that a person marked, and that no platform was asked to pay. Their lines are open again.
+    Returns the number of payouts. Their lines of the ledger are open again. Raises NotNow if the payout was not marked
+    by hand.
     """
     with study.store.write() as session:
         marked = found(session.get(PayoutJob, job_id), f"no payout {job_id}")
@@ -177,22 +177,23 @@ def take_back(study: Study, job_id: int, actor: str) -> int:
 
 
 def ask_again(study: Study, job_id: int) -> None:
-    """Have the platform asked about an uncertain payout, at the next step."""
+    """Let the next step ask the platform about an uncertain payout."""
     with study.store.write() as session:
         job = _find_uncertain(session, job_id)
         job.due_at = study.now()
 
 
 def run(study: Study) -> None:
-    """Take every step that is due."""
+    """Process payouts until no step is due."""
     while step(study):
         pass
 
 
 def step(study: Study) -> bool:
-    """Take one payout that is due one step further.
+    """Process one step of one payout that is due.
 
-    Returns whether there was any.
+    Returns whether there was any. A step closes a visit, sends a bonus, or asks the platform about one that is
+    uncertain. Errors are stored with the payout.
     """
     job = _claim_next(study)
     if job is None:
@@ -206,7 +207,7 @@ def step(study: Study) -> bool:
             visit = next((visit for visit in visits if visit.id == job.visit_id), None)
             _ask_platform(study, platform, visitor_of(identity, visit), job)
             return True
-        open_visit = first_open(visits, earned_at)
+        open_visit = find_visit_to_close(visits, earned_at)
         if open_visit is not None:
             _close_visit(study, platform, visitor_of(identity, open_visit), worker, open_visit, job)
         elif job.cents <= 0:
@@ -224,10 +225,11 @@ def step(study: Study) -> bool:
     return True
 
 
-def first_open(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -> PlatformVisit | None:
-    """The first open visit in which something was earned at one of these moments.
+def find_visit_to_close(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -> PlatformVisit | None:
+    """The first open visit during which a worker earned something, or None.
 
-    Earnings before the first visit, or after the last one, belong to that visit.
+    `visits` are in order of arrival, `earned_at` has the moments of earning. Each moment belongs to the last visit that
+    had begun by then, or to the first visit if none had.
     """
     earning = set()
     for moment in earned_at:
@@ -237,9 +239,9 @@ def first_open(visits: Sequence[PlatformVisit], earned_at: Sequence[datetime]) -
 
 
 def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
-    """The visit that a bonus is sent for.
+    """Choose the visit that a bonus is sent for.
 
-    The last one that was approved, or else the last.
+    The last approved visit, or else the last one. None without visits.
     """
     approved = [visit for visit in visits if visit.state == APPROVED]
     if approved:
@@ -248,7 +250,7 @@ def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
 
 
 def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
-    """Workers who have earned something, not yet paid, since an open visit of theirs began."""
+    """Query workers with an open visit that has unpaid earnings."""
     since = (Payment.worker_id == PlatformVisit.worker_id, Payment.at >= PlatformVisit.arrived_at)
     earned = select(Payment.id).where(*is_open, *since, Payment.reason != VISIT).exists()
     has_session = PlatformVisit.session_id.is_not(None)
@@ -258,7 +260,10 @@ def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
 def _read_payout(
     study: Study, platform: Platform, job: PayoutJob
 ) -> tuple[Worker, Identity | None, Sequence[PlatformVisit], Sequence[datetime]]:
-    """Read a payout's worker, identity, visits in order, and moments of earning."""
+    """Read a payout's worker, identity, visits and moments of earning.
+
+    The identity is None if it was deleted. Visits are in order of arrival.
+    """
     of_worker = (PlatformVisit.worker_id == job.worker_id, PlatformVisit.session_id.is_not(None))
     on_platform = PlatformVisit.platform == study.config.platform.name
     visits = select(PlatformVisit).where(*of_worker, on_platform).order_by(PlatformVisit.arrived_at, PlatformVisit.id)
@@ -270,9 +275,9 @@ def _read_payout(
 
 
 def _claim_next(study: Study) -> PayoutJob | None:
-    """Claim the next payout that is due, for a while.
+    """Reserve the next due payout for this server, for one minute.
 
-    None while another server is at work.
+    None if none is due, or if another server is processing one.
     """
     now = study.now()
     due = select(PayoutJob).where(PayoutJob.state.in_(UNDER_WAY), PayoutJob.due_at <= now).order_by(PayoutJob.id)
@@ -292,9 +297,9 @@ def _claim_next(study: Study) -> PayoutJob | None:
 def _close_visit(
     study: Study, platform: Platform, visitor: Visitor, worker: Worker, visit: PlatformVisit, job: PayoutJob
 ) -> None:
-    """Approve a visit, or store its state on the platform.
+    """Approve an open visit, or store the state that the platform reports.
 
-    The platform's own pay is deducted from what we owe, once.
+    The platform's reward for it is then deducted from what is owed.
     """
     screened_out = worker.state == SCREENED_OUT
     reward = None if screened_out else check_reward(study, platform, visitor.study_id)
@@ -309,9 +314,8 @@ def _close_visit(
 def _approve_visit(platform: Platform, visitor: Visitor, *, screened_out: bool) -> str:
     """Approve a visit, or screen its worker out.
 
-    Returns the visit's new state.
-
-    If the platform fails, we look at the visit. It may have been approved all the same.
+    Returns the visit's new state. If that fails, the platform is asked about the visit, which may have been approved
+    all the same.
     """
     try:
         if screened_out:
@@ -321,17 +325,17 @@ def _approve_visit(platform: Platform, visitor: Visitor, *, screened_out: bool) 
     except Busy:
         raise
     except PlatformError as error:
-        report = _look_after(platform, visitor, error)
+        report = _look_after_failure(platform, visitor, error)
         if report is None or report.state == OPEN:
             raise
         return report.state
     return SCREENED_OUT if screened_out else APPROVED
 
 
-def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
-    """Look at a visit whose approval failed.
+def _look_after_failure(platform: Platform, visitor: Visitor, error: PlatformError) -> VisitReport | None:
+    """Report of a visit whose approval failed.
 
-    None if the platform does not tell.
+    None if the platform cannot be asked. Raises ApprovalUncertain if it is then unknown whether it was approved.
     """
     try:
         report = platform.look(visitor)
@@ -343,7 +347,10 @@ def _look_after(platform: Platform, visitor: Visitor, error: PlatformError) -> V
 
 
 def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str, reward: BaseReward | None) -> None:
-    """Close a visit, with a line of what the platform paid for it."""
+    """Store a visit's final state and the reward that the platform paid.
+
+    The reward becomes one of the payout's lines. Nothing is stored if the visit or the payout was changed meanwhile.
+    """
     with study.store.write() as session:
         row = session.get_one(PlatformVisit, visit.id, with_for_update=True)
         current = session.get_one(PayoutJob, job.id, with_for_update=True)
@@ -363,9 +370,9 @@ def _write_closed(study: Study, visit: PlatformVisit, job: PayoutJob, state: str
 def close_visit(
     study: Study, session: Session, row: PlatformVisit, state: str, reward: BaseReward | None
 ) -> Payment | None:
-    """Store the final state of a visit.
+    """Store a visit's final state and reward.
 
-    Returns the line that deducts the platform's reward, if it has one.
+    Returns the new ledger line that deducts the reward from what is owed, or None if there is no reward.
     """
     title = platform_of(study).title
     settings_cents = int(study.config.platform.base_reward * 100)
@@ -388,7 +395,10 @@ def close_visit(
 def _prepare_payout(
     study: Study, platform: Platform, visitor: Visitor, worker: Worker, visit: PlatformVisit | None, job: PayoutJob
 ) -> dict[str, str | int | None]:
-    """Prepare a payout: its key, and the number of bonuses shown before it."""
+    """Prepare the bonus of a payout with the platform, without paying it.
+
+    Returns the columns to store: the platform's key, the number of equal bonuses that it shows already, and the visit.
+    """
     visit_id = None if visit is None else visit.id
     with study.store.read() as session:
         last = session.scalar(select(func.max(Payment.id)).where(Payment.job_id == job.id))
@@ -405,7 +415,10 @@ def _prepare_payout(
 
 
 def _send_payout(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **changes: Any) -> None:
-    """Mark a payout as sent, then have it paid, unless it was touched meanwhile."""
+    """Mark a payout as sent, then ask the platform to pay it.
+
+    `changes` are further columns to store. Nothing is sent if the payout was changed meanwhile.
+    """
     changes |= {"state": SENT, "sent_at": study.now(), "due_at": study.now() + LEASE}
     is_untouched = (PayoutJob.id == job.id, PayoutJob.state == PLANNED, PayoutJob.due_at == job.due_at)
     mark_sent = update(PayoutJob).where(*is_untouched).values(changes)
@@ -427,9 +440,10 @@ def _send_payout(study: Study, platform: Platform, visitor: Visitor, job: Payout
 
 
 def _ask_platform(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob) -> None:
-    """Ask the platform whether a payout was paid.
+    """Ask the platform whether a payout that was sent has been paid.
 
-    If a person has said that it was not, and it is not shown, it is sent again.
+    It is confirmed if the platform shows one more bonus of this amount than before. Otherwise it is uncertain, or sent
+    again if a person has said that it was not paid.
     """
     shown_count = platform.tally(visitor, job.cents)
     can_compare = shown_count is not None and job.shown_before is not None
@@ -443,7 +457,10 @@ def _ask_platform(study: Study, platform: Platform, visitor: Visitor, job: Payou
 
 
 def _confirm_paid(study: Study, job: PayoutJob, receipt: str, by: str) -> None:
-    """Confirm a payout that was certainly paid, whatever others have changed meanwhile."""
+    """Mark a payout as paid, unless it is finished already.
+
+    `by` is who confirmed it: the platform's name or a person.
+    """
     with study.store.write() as session:
         current = session.get_one(PayoutJob, job.id, with_for_update=True)
         if current.state in UNDER_WAY:
@@ -451,9 +468,10 @@ def _confirm_paid(study: Study, job: PayoutJob, receipt: str, by: str) -> None:
 
 
 def _settle_lines(study: Study, session: Session, job: PayoutJob, receipt: str, by: str) -> None:
-    """Settle a payout with its lines.
+    """Mark a payout and its ledger lines as paid.
 
-    If the visit's own reward was more, the lines stay open for another payout.
+    If its sum is negative, because the visit's reward was more than what was owed, the lines stay open for the next
+    payout.
     """
     lines = update(Payment).where(Payment.job_id == job.id)
     settled = {"job_id": None} if job.cents < 0 else {"settled_at": study.now(), "settlement": receipt}
@@ -469,9 +487,9 @@ def _settle_lines(study: Study, session: Session, job: PayoutJob, receipt: str, 
 
 
 def _store_failure(study: Study, job: PayoutJob, state: str, error: Exception) -> None:
-    """Mark a payout as refused or uncertain, unless it was touched meanwhile.
+    """Mark a payout as refused or uncertain, with the error.
 
-    The lines of a refused one are open again.
+    The lines of a refused payout are open again. Nothing is stored if the payout was changed meanwhile.
     """
     why = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
     with study.store.write() as session:
@@ -492,9 +510,9 @@ def _store_failure(study: Study, job: PayoutJob, state: str, error: Exception) -
 
 
 def _postpone_payout(study: Study, job: PayoutJob, error: Busy, **changes: Any) -> None:
-    """Postpone a payout for as long as its platform asks.
+    """Postpone a payout by the time that the platform asks to wait.
 
-    All other payouts wait with it, since none goes out while one is at work.
+    `changes` are further columns to store. Other payouts wait with it.
     """
     with study.store.write() as session:
         current = session.get_one(PayoutJob, job.id, with_for_update=True)
@@ -507,6 +525,10 @@ def _postpone_payout(study: Study, job: PayoutJob, error: Busy, **changes: Any) 
 
 
 def _find_uncertain(session: Session, job_id: int) -> PayoutJob:
+    """Find an uncertain payout and lock it.
+
+    Raises NotNow if it is in another state.
+    """
     job = found(session.get(PayoutJob, job_id, with_for_update=True), f"no payout {job_id}")
     if job.state != UNCERTAIN:
         raise NotNow(f"payout {job_id} is not uncertain: it is {job.state}")
@@ -514,14 +536,15 @@ def _find_uncertain(session: Session, job_id: int) -> PayoutJob:
 
 
 def _log_payout(study: Study, session: Session, actor: str, job: PayoutJob, **detail: Any) -> None:
+    """Add a payout's state to the audit log."""
     worker = session.get_one(Worker, job.worker_id)
     study.log(session, actor, f"payout {job.state}", worker.code, payout=job.id, cents=job.cents, **detail)
 
 
 class PayoutRunner:
-    """The server's thread that takes the steps of payouts.
+    """A server's thread that processes payouts while the block runs.
 
-    It also takes up payouts that another server left behind.
+    It also continues payouts that another server has left.
     """
 
     def __init__(self, study: Study) -> None:
@@ -531,24 +554,25 @@ class PayoutRunner:
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """Look now whether something is due."""
+        """Look for due payouts now, instead of after the usual pause."""
         self._wake.set()
 
     def __enter__(self) -> "PayoutRunner":
-        """Begin."""
+        """Start the thread."""
         self._stopping = False
         self._thread = threading.Thread(target=self._run_steps, name="payouts", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End after the step under way."""
+        """Stop the thread, after the step that it has begun."""
         self._stopping = True
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run_steps(self) -> None:
+        """Process due payouts until the thread is stopped."""
         while not self._stopping:
             self._wake.clear()
             try:

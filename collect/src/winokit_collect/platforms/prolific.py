@@ -58,12 +58,12 @@ ID = re.compile(r"[0-9A-Za-z_-]{8,64}")
 
 
 class NotKnown(PlatformError):
-    """Prolific does not know the object."""
+    """Prolific has no object with this id."""
 
 
 @PLATFORMS.register("prolific")
 class Prolific(Platform):
-    """The platform, reached over HTTP."""
+    """Prolific, called over HTTP with the token in the environment."""
 
     hourly_minimums = {"USD": 800, "GBP": 600}  # noqa: RUF012
     minimum_of = "Prolific's minimum"
@@ -74,7 +74,10 @@ class Prolific(Platform):
     offered_by = "make the study on Prolific's pages, with the address on the page Invites"
 
     def arrival(self, parameters: Mapping[str, str]) -> Visitor | None:
-        """The visitor named by the three parameters of Prolific's address."""
+        """The visitor named by the three parameters of Prolific's link.
+
+        None without such parameters. Raises NotAllowed for ids that are malformed, or of another study.
+        """
         if "PROLIFIC_PID" not in parameters:
             return None
         ids = [parameters.get(name, "") for name in self.parameters]
@@ -86,7 +89,10 @@ class Prolific(Platform):
         return Visitor(person, study, session)
 
     def verify(self, visitor: Visitor) -> None:
-        """Ask whether this participant has this submission under way, in this study."""
+        """Check that the participant's submission to this study is under way.
+
+        Raises NotAllowed if it is not, and NotNow if Prolific does not answer.
+        """
         try:
             answer = self._call_api("GET", "/submissions/{id}/", visitor.session_id)
             submission = _read_json(answer)
@@ -102,9 +108,9 @@ class Prolific(Platform):
             raise NotAllowed(say("refusals.visit_ended", platform=self.title))
 
     def warning(self) -> str:
-        """A warning if the token or the study's id is missing.
+        """Warning if the token or the study's id is missing.
 
-        Without the token nobody can be verified or paid. Without the id, nobody is known to come for the study.
+        An empty text otherwise. Without the token nobody can be verified or paid, without the id nobody is let in.
         """
         missing = []
         if not os.environ.get(TOKEN):
@@ -117,7 +123,7 @@ class Prolific(Platform):
         return f"not set: {names}; Prolific's people can be neither let in nor paid"
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Back to Prolific with the code for completed or screened-out people."""
+        """Link back to Prolific, with the code for completed or screened-out people."""
         code = self.settings.screened_out_code if screened_out else self.settings.completion_code
         if not code:
             return Departure()
@@ -125,7 +131,7 @@ class Prolific(Platform):
         return Departure(f"{COMPLETE}?{query}", code)
 
     def reward(self, study_id: str | None) -> BaseReward | None:
-        """The reward of the study, which Prolific gives in hundredths."""
+        """The reward of a study on Prolific."""
         study = _read_json(self._call_api("GET", "/studies/{id}/", study_id))
         cents = study.get("reward")
         if not isinstance(cents, int | float):
@@ -133,14 +139,14 @@ class Prolific(Platform):
         return BaseReward(round(cents), str(study.get("presentment_currency_code") or ""))
 
     def look(self, visitor: Visitor) -> VisitReport | None:
-        """The status of the submission, and its bonuses."""
+        """Report of the visitor's submission, with its bonuses."""
         answer = self._call_api("GET", "/submissions/{id}/", visitor.session_id)
         return _make_report(_read_json(answer))
 
     def visits(self, study_ids: Collection[str]) -> Iterator[VisitReport]:
-        """Every submission of the studies.
+        """Yield the reports of all submissions to these studies.
 
-        Their list has no bonuses, so each is asked for by itself.
+        Each submission is read by itself, since a list has no bonuses.
         """
         for study_id in study_ids:
             for session_id in list(self._list_submissions(study_id)):
@@ -148,7 +154,7 @@ class Prolific(Platform):
                 yield _make_report(_read_json(answer))
 
     def _list_submissions(self, study_id: str) -> Iterator[str]:
-        """Ids of all submissions of a study, page by page."""
+        """Yield the ids of all submissions to a study."""
         seen_ids: set[str] = set()
         for page in count(1):
             path = f"/submissions/?study={{id}}&page={page}&page_size={PAGE}"
@@ -163,19 +169,22 @@ class Prolific(Platform):
                 return
 
     def approve(self, visitor: Visitor) -> None:
-        """Approve the visit."""
+        """Approve the visitor's submission."""
         self._close_submission(visitor, {"action": "APPROVE"})
 
     def screen_out(self, visitor: Visitor) -> None:
-        """Complete the visit with the code for people the study is not for."""
+        """Complete the submission of a person who does not fit the study.
+
+        It gets the code for screened-out people. Raises BadInput if study.toml has no such code.
+        """
         if not self.settings.screened_out_code:
             raise BadInput("study.toml: field 'platform.screened_out_code': Prolific needs a code to screen people out")
         self._close_submission(visitor, {"action": "COMPLETE", "completion_code": self.settings.screened_out_code})
 
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Set a bonus up, and return Prolific's id of it.
+        """Set up a bonus for the visit, and return its id.
 
-        It is for the visit and not the person, so that it is shown there.
+        It is set up for the visit, and not for the person, so that the submission shows it.
         """
         csv = f"{visitor.session_id},{amount(cents)}"
         body = {"study_id": visitor.study_id, "csv_bonuses": csv}
@@ -186,17 +195,17 @@ class Prolific(Platform):
         return bonus_id
 
     def bonus(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
-        """Have a bonus paid that was set up.
+        """Pay a bonus that was set up, and return its id.
 
-        Prolific pays it again each time it is asked.
+        Each call pays it again, so this is never repeated without asking.
         """
         self._call_api("POST", "/bulk-bonus-payments/{id}/pay/", reference, {}, once=True)
         return reference
 
     def tally(self, visitor: Visitor, cents: int) -> int | None:
-        """Number of such bonuses that the visit's submission shows.
+        """Number of bonuses of exactly this amount that the visitor's submission shows.
 
-        One that was accepted may take minutes to appear.
+        A bonus may appear some minutes after it was paid.
         """
         submission = _read_json(self._call_api("GET", "/submissions/{id}/", visitor.session_id))
         if "bonus_payments" not in submission:
@@ -205,16 +214,17 @@ class Prolific(Platform):
         return payments.count(cents)
 
     def _close_submission(self, visitor: Visitor, body: dict[str, str]) -> None:
+        """Change the state of the visitor's submission."""
         self._call_api("POST", "/submissions/{id}/transition/", visitor.session_id, body, once=True)
 
     def _call_api(
         self, method: str, path: str, about: str | None = None, body: object = None, *, once: bool = False
     ) -> Response:
-        """Call the API and return its answer.
+        """Call Prolific's API and return its response.
 
-        If a call that may be sent only `once` fails, the error is Uncertain, unless Prolific refused it.
-
-        Messages have no ids: they end up in the log, which is kept longer than what ties a worker to a person.
+        `about` is the id that fills in `{id}` in the path. For a call that must not be sent twice (`once`), an error is
+        Uncertain unless Prolific refused the call. Error messages have no ids, since the log is kept longer than
+        identities.
         """
         token = os.environ.get(TOKEN)
         if not token:
@@ -237,7 +247,7 @@ class Prolific(Platform):
 
 
 def _make_error(answer: Response, path: str, *, once: bool) -> PlatformError:
-    """Make the error for an answer that is no success."""
+    """Make the error of a response that is not a success."""
     is_refusal = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
     public_text = OBJECT_ID.sub("…", answer.text)
     reason = " ".join(public_text.split())[:200] or "no reason given"
@@ -250,7 +260,7 @@ def _make_error(answer: Response, path: str, *, once: bool) -> PlatformError:
 
 
 def _make_report(submission: Mapping[str, Any]) -> VisitReport:
-    """Make a report of a visit from its submission."""
+    """Make the report of a visit from a submission in Prolific's JSON."""
     cents = tuple(round(paid) for paid in submission.get("bonus_payments") or ())
     return VisitReport(
         session_id=str(submission.get("id", "")),
@@ -262,7 +272,7 @@ def _make_report(submission: Mapping[str, Any]) -> VisitReport:
 
 
 def _read_wait(answer: Response) -> float:
-    """Read the number of seconds that Prolific asks to wait."""
+    """Seconds that Prolific asks to wait, from 1 up to a limit."""
     try:
         seconds = float(answer.headers.get("Retry-After", ""))
     except ValueError:  # a date, or nothing
@@ -271,6 +281,7 @@ def _read_wait(answer: Response) -> float:
 
 
 def _read_json(answer: Response) -> dict[str, Any]:
+    """The JSON object of a response. Raises PlatformError for anything else."""
     try:
         content = answer.json()
     except ValueError:
@@ -282,5 +293,5 @@ def _read_json(answer: Response) -> dict[str, Any]:
 
 @cache
 def _load_certificates() -> ssl.SSLContext:
-    """Load the certificates once, since that takes longer than most calls."""
+    """Load the trusted certificates, once for all calls."""
     return httpx.create_ssl_context()

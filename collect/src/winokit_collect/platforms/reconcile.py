@@ -1,12 +1,11 @@
-"""Comparison of the ledger with the platform's books.
+"""Compare the ledger with the platform's records.
 
-Every visit and every bonus of each is compared, in both directions. The result is the money on which the books
-disagree.
+Every visit and every bonus is compared, in both directions. The result is the money on which the two disagree.
 
-Our own records are not evidence: a visit may be approved by the platform after its time, a bonus paid by hand on its
-pages, an answer lost. So we ask the platform for everything, and look for each amount on the other side. First on the
-same visit. Then, if we no longer know which visit an amount was for, with the same worker. If a worker was forgotten,
-among visits that nobody here knows. An amount that is left over is a difference.
+Our own records are not evidence: the platform may approve a visit by itself, a requester may pay a bonus by hand,
+and an answer may be lost. So we ask the platform for everything, and look for each amount on the other side: first
+for the same visit, then for the same worker if the visit is unknown, then among unknown visits if the worker's
+identity was deleted. An amount that is left over is a difference.
 """
 
 import time
@@ -49,22 +48,22 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class BookItem:
-    """An amount in one of the two books."""
+    """One payment, as the ledger or the platform records it."""
 
     kind: str
     """`visit`, the platform's own reward, or `bonus`."""
     cents: int
     worker_id: int | None
-    """None if the platform names somebody who is not, or no longer, known here."""
+    """None if the platform's person is not, or no longer, known here."""
     visit_id: int | None
-    """None if it is not known here which visit it was for."""
+    """None if it is unknown which visit it was for."""
     is_forgotten: bool = False
     """Whether nothing ties its visit to a person any more."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An amount on which the two books disagree."""
+    """A payment on which the ledger and the platform disagree."""
 
     code: str
     """The worker's code; empty if the platform's person is not known here."""
@@ -76,13 +75,13 @@ class Difference:
 
     @property
     def cents(self) -> int:
-        """The amount by which they disagree."""
+        """The amount, in hundredths, by which they disagree."""
         return abs(self.platform_cents - self.ledger_cents)
 
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Both books compared."""
+    """Result of comparing the ledger with the platform's records."""
 
     platform: str
     currency: str
@@ -96,11 +95,11 @@ class Reconciliation:
 
     @property
     def disagreement_cents(self) -> int:
-        """The one number: money on which the two books disagree."""
+        """Sum of all differences, in hundredths."""
         return sum(difference.cents for difference in self.differences)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The comparison as plain data, for scripts."""
         record = asdict(self)
         record["differences"] = [asdict(difference) | {"cents": difference.cents} for difference in self.differences]
         record["at"] = self.at.isoformat()
@@ -109,21 +108,24 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """A platform's own books: its visits, and the reward of each of its studies."""
+    """The platform's records: visits with bonuses, and rewards by study."""
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
 
     def base(self, report: VisitReport) -> int:
-        """Hundredths that the platform has paid for a visit by itself."""
+        """Reward in hundredths that the platform paid for a visit.
+
+        0 if it is not approved.
+        """
         reward = self.rewards.get(report.study_id)
         return reward.cents if reward is not None and report.state == APPROVED else 0
 
 
 def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Reconciliation:
-    """Compare the ledger with the platform's books.
+    """Compare the ledger with the platform's records, without changing either.
 
-    Nothing is changed.
+    `wait` is called with the seconds that the platform asks to wait.
     """
     platform = platform_of(study)
     books = _read_patiently(study, platform, wait)
@@ -132,14 +134,14 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
     theirs = list(_list_platform_items(books, visits, people))
     ledger_cents = sum(item.cents for item in ours)
     platform_cents = sum(item.cents for item in theirs)
-    differences = list(_split_bases(ours, theirs, codes, platform.title))
+    differences = list(_split_different_rewards(ours, theirs, codes, platform.title))
     _remove_agreed(ours, theirs)
     for item in ours:
-        reason = _describe_ours(item, platform)
+        reason = _describe_ledger_item(item, platform)
         code = codes.get(item.worker_id, "")
         differences.append(Difference(code, item.visit_id, item.kind, item.cents, 0, reason))
     for item in theirs:
-        reason = _describe_theirs(item, platform, doubtful)
+        reason = _describe_platform_item(item, platform, doubtful)
         code = codes.get(item.worker_id, "")
         differences.append(Difference(code, item.visit_id, item.kind, 0, item.cents, reason))
     return Reconciliation(
@@ -155,12 +157,10 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 
 
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
-    """Enter into the ledger the platform's own payments for visits.
+    """Correct the ledger to the platform's own payments for visits.
 
-    Returns the number of visits that changed.
-
-    A reward that was more than the ledger says is deducted from what its worker is owed next. Bonuses are left to the
-    requester: only they know the reason of a payment by hand.
+    Returns the number of visits that changed. A reward above what the ledger says is deducted from what its worker
+    earns next. Bonuses are left to the requester, who alone knows the reason of a payment by hand.
     """
     books = _read_patiently(study, platform_of(study), wait)
     changed = 0
@@ -190,9 +190,9 @@ def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.slee
 
 
 def _read_patiently(study: Study, platform: Platform, wait: Callable[[float], None]) -> PlatformBooks:
-    """Read everything that the platform has of this study.
+    """Read the platform's records, and wait whenever it asks to.
 
-    After "too many requests" it waits and tries again, some times.
+    Raises Busy if it still asks to after several tries.
     """
     for _ in range(TRIES - 1):
         try:
@@ -203,6 +203,7 @@ def _read_patiently(study: Study, platform: Platform, wait: Callable[[float], No
 
 
 def _read_books(study: Study, platform: Platform) -> PlatformBooks:
+    """Read all visits to the study's offers, and their rewards."""
     offers = offers_of(study)
     reports = list(platform.visits(offers))
     study_ids = {report.study_id for report in reports}
@@ -211,7 +212,10 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
 
 
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
-    """Read visits and workers by the platform's ids, and workers' codes."""
+    """Read the study's visits and workers by the platform's ids.
+
+    Also returns the workers' codes by their numbers.
+    """
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
     people = select(Identity.external_id, Identity.worker_id).where(Identity.platform == name)
@@ -228,9 +232,9 @@ def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int]
 def _list_ledger_items(
     study: Study, visits: dict[str, PlatformVisit]
 ) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
-    """List the amounts paid by the ledger, and those in doubt.
+    """List the payments that the ledger says were made through the platform.
 
-    An amount in doubt is a pair of visit and cents.
+    Also returns the uncertain ones, as pairs of visit and cents.
     """
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
@@ -259,7 +263,7 @@ def _list_ledger_items(
 def _list_platform_items(
     books: PlatformBooks, visits: dict[str, PlatformVisit], people: dict[str, int]
 ) -> Iterator[BookItem]:
-    """List the amounts that the platform says it paid."""
+    """Yield the payments that the platform says it made."""
     for report in books.reports:
         visit = visits.get(report.session_id)
         worker_id = people.get(report.external_id) if visit is None else visit.worker_id
@@ -271,12 +275,12 @@ def _list_platform_items(
             yield BookItem(BONUS, cents, worker_id, visit_id)
 
 
-def _split_bases(
+def _split_different_rewards(
     ours: list[BookItem], theirs: list[BookItem], codes: dict[int | None, str], title: str
 ) -> Iterator[Difference]:
-    """Split off the visits for which both books have a reward, but not the same.
+    """Yield the visits for which both sides have a different reward.
 
-    They are removed from both lists.
+    Both items of such a difference are removed from their lists.
     """
     bases = {item.visit_id: item for item in ours if item.kind == VISIT and item.visit_id is not None}
     visit_items = [item for item in theirs if item.kind == VISIT and item.visit_id is not None]
@@ -291,7 +295,11 @@ def _split_bases(
 
 
 def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
-    """Remove the amounts on which both books agree, the surest pairs first."""
+    """Remove the payments that are on both lists.
+
+    Payments for the same visit are matched first, then those to the same worker, then those of workers whose identity
+    was deleted.
+    """
 
     def same_visit(item: BookItem) -> object:
         return item.visit_id
@@ -319,7 +327,11 @@ def _match_pairs(
     place: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
-    """Remove pairs of the same kind, amount and place."""
+    """Remove pairs of items that are the same payment.
+
+    They have the same kind, cents and `place`. `place` maps an item to its visit or worker, and `may_pair` says whether
+    two items may be matched.
+    """
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:
         waiting[item.kind, item.cents, place(item)].append(item)
@@ -332,8 +344,8 @@ def _match_pairs(
             ours.remove(our_item)
 
 
-def _describe_ours(item: BookItem, platform: Platform) -> str:
-    """Describe why an amount may be in the ledger alone."""
+def _describe_ledger_item(item: BookItem, platform: Platform) -> str:
+    """Explain a payment that only the ledger has."""
     if item.is_forgotten:
         return f"its worker was forgotten here; {platform.title} shows no such amount for anybody unknown"
     if item.kind == VISIT:
@@ -341,8 +353,11 @@ def _describe_ours(item: BookItem, platform: Platform) -> str:
     return f"the ledger says that this bonus was paid; {platform.title} does not show it"
 
 
-def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
-    """Describe why an amount may be on the platform alone."""
+def _describe_platform_item(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
+    """Explain a payment that only the platform has.
+
+    `doubtful` has the uncertain payouts, as pairs of visit and cents.
+    """
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"
     if item.kind == VISIT:
@@ -353,7 +368,7 @@ def _describe_theirs(item: BookItem, platform: Platform, doubtful: set[tuple[int
 
 
 def _list_notes(books: PlatformBooks, platform: Platform) -> Iterator[str]:
-    """List notes on what the comparison cannot see."""
+    """Yield notes on payments that the comparison cannot check."""
     screened = sum(report.state == SCREENED_OUT for report in books.reports)
     if screened:
         yield f"{screened} screened out: {platform.title} pays them a fixed reward of its own, which is not compared"

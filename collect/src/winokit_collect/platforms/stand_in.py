@@ -24,11 +24,10 @@ NOT_FOUND = 404, {"error": {"detail": "not found"}}
 
 
 class ProlificStandIn:
-    """Submissions, bonuses and payments of a platform that can be made to fail.
+    """A simulated Prolific, whose calls can be made to fail.
 
-    `trouble` decides what goes wrong with a call, before or after it is done.
-
-    It takes the path. It returns None, or when the call fails and with which status; HANG_UP for no answer at all.
+    It keeps submissions, bonuses and payments. `trouble` maps a call's path to None, or to how it fails: `BEFORE` or
+    `AFTER` it is carried out, and the HTTP status, or HANG_UP for no answer.
     """
 
     def __init__(self, reward: int = 50) -> None:
@@ -46,7 +45,7 @@ class ProlificStandIn:
         self.lock = threading.Lock()
 
     def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
-        """The parameters by which a participant is sent, to one of their visits."""
+        """Open a submission, and return the parameters of the participant's link."""
         person = f"5f{number:022d}"
         session = self.session(number, visit)
         submission: dict[str, Any] = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
@@ -55,13 +54,13 @@ class ProlificStandIn:
         return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
 
     def session(self, number: int, visit: int = 0) -> str:
-        """The submission of a participant's visit."""
+        """Id of the submission of a participant's visit."""
         return f"{60 + visit}{number:022d}"
 
     def ends(self, session: str, status: str) -> None:
-        """Close a submission, as the platform does or somebody on its pages.
+        """Give a submission a final status, as Prolific itself would.
 
-        An approved one is paid.
+        If it is APPROVED, its reward is paid.
         """
         submission = self.submissions[session]
         submission["status"] = status
@@ -69,29 +68,29 @@ class ProlificStandIn:
             submission["paid"] += self.reward
 
     def pays_by_hand(self, session: str, cents: int) -> None:
-        """Pay a bonus, as somebody does on the platform's own pages."""
+        """Pay a bonus as somebody would on Prolific's own pages."""
         self.submissions[session]["paid"] += cents
         self.to_show.append((session, cents))
         self.show()
 
     def platform(self, **more: Any) -> dict[str, Any]:
-        """The [platform] of a study to which it sends people."""
+        """The [platform] section of study.toml for a study on this stand-in."""
         return {"name": "prolific", "study_id": STUDY, "completion_code": "C", "api": self.url, **more}
 
     @property
     def paid(self) -> int:
-        """All money that has left, in cents."""
+        """Sum of all rewards and bonuses paid, in cents."""
         return sum(submission["paid"] for submission in self.submissions.values())
 
     def show(self) -> None:
-        """Show the bonuses that were paid, as the platform does minutes later."""
+        """Show the bonuses that were paid, as Prolific does some minutes later."""
         for session, cents in self.to_show:
             submission = self.submissions[session]
             submission["bonus_payments"] = [*(submission["bonus_payments"] or ()), float(cents)]
         self.to_show.clear()
 
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Carry a call out, and return its status and answer."""
+        """Carry out an API call, and return its status and answer."""
         bare_path, _, _ = path.partition("?")
         parts = bare_path.strip("/").split("/")
         with self.lock:
@@ -107,7 +106,7 @@ class ProlificStandIn:
         return NOT_FOUND
 
     def _answer_question(self, path: str, parts: list[str]) -> tuple[int, Any]:
-        """Answer a question about the study, all submissions or one."""
+        """Answer a GET call about a study or its submissions."""
         match parts:
             case "studies", study:
                 reward = {"reward": self.reward, "presentment_currency_code": self.currency}
@@ -124,7 +123,7 @@ class ProlificStandIn:
         return NOT_FOUND
 
     def _set_bonus_up(self, body: Any) -> tuple[int, Any]:
-        """Note a bonus that is to be paid when it is asked for."""
+        """Set up a bonus, which is paid by a later call."""
         session, amount = body["csv_bonuses"].split(",")
         if self.submissions.get(session, {}).get("study_id") != body["study_id"]:
             return 400, {"error": {"detail": f"{session} has not taken part"}}
@@ -142,7 +141,7 @@ class ProlificStandIn:
         return 200, {"id": session, "status": submission["status"]}
 
     def _pay_bonus(self, number: str) -> tuple[int, Any]:
-        """Pay a bonus that was set up, each time it is asked for."""
+        """Pay a bonus that was set up, again with each call."""
         session, cents = self.set_up[number]
         self.submissions[session]["paid"] += cents
         self.to_show.append((session, cents))
@@ -152,13 +151,16 @@ class ProlificStandIn:
 
 
 def _list_submission(submission: dict[str, Any]) -> dict[str, Any]:
-    """A submission as the list of all has it."""
+    """The fields of a submission that a list of submissions has."""
     return {name: submission[name] for name in ("id", "participant", "status", "study_id")}
 
 
 @contextmanager
 def serve_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
-    """Serve a stand-in over HTTP while the block runs."""
+    """Serve a stand-in over HTTP while the block runs.
+
+    `reward` is in cents.
+    """
     books = ProlificStandIn(reward)
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,1 +1,1 @@
-"""A study played through before people are asked: made-up people, and a platform that goes wrong."""
+"""Rehearse a study with simulated people, and a platform that makes errors."""

@@ -1,7 +1,7 @@
-"""Made-up people who work in a study: most are careful, some are bots, some return their visit, some come twice.
+"""Simulated people who work in a rehearsal.
 
-A person is a generator that does one thing after another and yields the seconds until the next, so that hundreds can
-be at work at the same moments without threads.
+Most are careful, some are bots, some return their visit, some come twice. A person is a generator that does one
+thing after another and yields the seconds until the next. So hundreds can work at the same time without threads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ ANSWER_QUESTION = 15.0
 KNOWS = 0.95
 """Chance that somebody careful knows the answer. Otherwise they guess."""
 DOUBTS = 0.02
-"""Chance that somebody careful says that a good problem has no answer, or that its clause alone decides it."""
+"""Chance that somebody careful marks a good problem as ambiguous, or as decided by its clause alone."""
 SPREAD = 0.5
 """Standard deviation of the logarithm of the time that people take."""
 BOT_SECONDS = (0.5, 2.5)
@@ -37,7 +37,7 @@ FILLER = "before yesterday someone quietly repaired everything while others watc
 
 @dataclass
 class VisitTimes:
-    """Time that somebody was there, and their earnings."""
+    """One person's time in the study, over all visits, and their earnings."""
 
     seconds: float = 0.0
     earned_cents: int = 0
@@ -47,10 +47,10 @@ class VisitTimes:
 
 @dataclass
 class Rehearsed:
-    """Counts of what people did in a rehearsal."""
+    """Counts of everything that the made-up people did in a rehearsal."""
 
     times: dict[int, VisitTimes] = field(default_factory=dict)
-    """Times by the person's number."""
+    """Times of each person, by their number."""
     bots: set[int] = field(default_factory=set)
     returned: int = 0
     second_visits: int = 0
@@ -60,7 +60,10 @@ class Rehearsed:
 
 
 class Crowd:
-    """Everybody who comes, in a study and on a platform."""
+    """The made-up people of a rehearsal.
+
+    They work in a study and are paid by `books`, the stand-in of the platform. `seen` has the counts so far.
+    """
 
     def __init__(self, study: Study, books: ProlificStandIn, plan: RehearsalPlan) -> None:
         self.study = study
@@ -71,7 +74,11 @@ class Crowd:
         self._texts = 0
 
     def person(self, number: int) -> Iterator[float]:
-        """Play all visits of one person, yielding seconds between steps."""
+        """Play all visits of one person.
+
+        Yields the seconds until their next step. `number` identifies the person, counted from 1. The same number and
+        seed give the same behaviour.
+        """
         draw = Random(f"{self.plan.seed} {number}")
         is_bot = draw.random() < self.plan.bot_share
         if is_bot:
@@ -87,7 +94,11 @@ class Crowd:
                 yield seconds
 
     def _play_visit(self, number: int, visit: int, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Play one visit, with what comes before work."""
+        """Play one visit, from arrival to the last task.
+
+        Yields the seconds between steps. `visit` is the visit's index, 0 or 1. Earnings and times of tasks are added to
+        `times`.
+        """
         worker = arrive(self.study, self.books.arrives(number, visit), browser=f"browser {number}")
         returns_at = draw.randrange(1, 6) if draw.random() < self.plan.return_share else None
         yield from self._pass_entry(worker, draw, is_bot, times)
@@ -105,7 +116,10 @@ class Crowd:
                 return
 
     def _pass_entry(self, worker: Worker, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Pass consent, screening and quizzes, as far as that is needed."""
+        """Pass consent, screening and the quizzes not passed yet.
+
+        Pay for quizzes is added to `times`.
+        """
         row = workers.get(self.study, worker.code)
         if row.consented_at is None:
             yield 1.0 if is_bot else READ_CONSENT
@@ -119,7 +133,7 @@ class Crowd:
         times.earned_cents += after - before
 
     def _take_quiz(self, worker: Worker, kind: str, draw: Random, is_bot: bool) -> Iterator[float]:
-        """Take the quiz of a kind until it is passed or failed for good."""
+        """Take the quiz for a kind until it is passed or finally failed."""
         while True:
             row = workers.get(self.study, worker.code)
             if row.state != "active" or workers.next_quiz(self.study, row, [kind]) is None:
@@ -135,7 +149,10 @@ class Crowd:
             workers.take_quiz(self.study, worker.id, answers, [kind])
 
     def _choose_kind(self, worker: Worker) -> str | None:
-        """A kind of task for somebody, or None if there is nothing."""
+        """Choose the kind of task that a worker does next.
+
+        None if the worker may not work or no task is available.
+        """
         row = workers.get(self.study, worker.code)
         if workers.step_of(self.study, row) != workers.WORK:
             return None
@@ -147,7 +164,10 @@ class Crowd:
         return WRITE if WRITE in qualified else next(iter(qualified), None)
 
     def _do_task(self, worker: Worker, kind: str, draw: Random, is_bot: bool, times: VisitTimes) -> Iterator[float]:
-        """Take a task and hand it in after a while."""
+        """Lease a task of a kind, and hand it in after a while.
+
+        The time and the pay are added to `times`.
+        """
         task = tasks.lease(self.study, worker.id, kind)
         seconds = self.plan.seconds[kind] * draw.lognormvariate(0.0, SPREAD)
         if is_bot:
@@ -162,7 +182,10 @@ class Crowd:
         times.earned_cents += receipt.cents
 
     def _submit_twins(self, worker: Worker, token: str) -> submissions.SubmissionReceipt:
-        """Hand in made-up twins. Raises NotNow if the study's rules do not take them."""
+        """Hand in made-up twins.
+
+        Raises NotNow if the study's rules do not take them.
+        """
         try:
             receipt = submissions.submit_twins(self.study, worker.id, token, self._make_twins())
         except Incomplete as error:
@@ -174,7 +197,10 @@ class Crowd:
         return receipt
 
     def _make_ballot(self, task: VoteTask, draw: Random, is_bot: bool) -> dict[str, str]:
-        """Make a vote, mostly right, or anything if it is a bot's."""
+        """Fill in the form of a vote.
+
+        The answer is right with probability KNOWS, and random for a bot.
+        """
         answer = self._find_answer(task, draw)
         if task.kind in (SWITCHABLE, ASSOCIATIVE):
             chance = 0.5 if is_bot else KNOWS
@@ -191,7 +217,10 @@ class Crowd:
         return ballot
 
     def _find_answer(self, task: VoteTask, draw: Random) -> int:
-        """Right answer to a task, as the database has it."""
+        """Look up the right answer to a task in the database.
+
+        A candidate's index, or 1 for yes and 0 for no. A made-up answer if the database has none.
+        """
         query = select(Task.topic, ProblemRow.answer, ProblemRow.labels, ProblemRow.id)
         query = query.join(Lease, Lease.task_id == Task.id).join(ProblemRow, ProblemRow.id == Task.problem_id)
         with self.study.store.read() as session:
@@ -208,7 +237,7 @@ class Crowd:
         return int(row.answer) if row.answer is not None else draw.randrange(len(task.options))
 
     def _make_twins(self) -> dict[str, str]:
-        """Fill the writing form with a pair like no other."""
+        """Fill in the form with twins that differ from all earlier ones."""
         self._texts += 1
         letters = "".join(chr(ord("a") + int(digit)) for digit in str(self._texts))
         rules = self.study.config.rules

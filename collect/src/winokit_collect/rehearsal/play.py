@@ -1,4 +1,4 @@
-"""A study played through in a copy of its folder, against a platform's stand-in.
+"""Play a study through in a copy of its folder, against a stand-in for its platform.
 
 The copy has its own clock.
 """
@@ -6,7 +6,7 @@ The copy has its own clock.
 import heapq
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,11 +26,11 @@ from winokit.extend import BadInput
 from winokit_collect.platforms import payout, prolific, stand_in
 from winokit_collect.platforms.reconcile import adopt, reconcile
 from winokit_collect.platforms.stand_in import AFTER, BEFORE, ProlificStandIn, serve_stand_in
-from winokit_collect.rehearsal.people import Crowd, Rehearsed
+from winokit_collect.rehearsal.people import Crowd, Rehearsed, VisitTimes
 from winokit_collect.rehearsal.plan import RehearsalPlan
 from winokit_collect.study import schema
 from winokit_collect.study.config import FILE, StudyConfig, parse_config, read_config, render_config
-from winokit_collect.study.new_tasks import DATA, drawn_by_groups, imported_dataset
+from winokit_collect.study.new_tasks import DATA, draw_groups, imported_dataset
 from winokit_collect.study.pay_floor import ASSUMED_SECONDS, PayFloor, pay_floor
 from winokit_collect.study.progress import usual_seconds
 from winokit_collect.study.schema import Payment, PayoutJob, ProblemRow, Task, Vote, Worker
@@ -45,29 +45,29 @@ MONEY_CALLS = ("/pay", "/transition")
 POINTS = 0.05
 DISAGREE = 0.2
 LEVEL = 0.05
-"""The difference that should be seen, how often two models disagree, and the level of the test."""
+"""Difference of accuracy to detect, share of problems on which two models disagree, and level of the test."""
 MOST_ROUNDS = 200
 LOOK_STEPS = 100
-"""Steps of people after which the study looks where one more vote is needed."""
+"""Number of people's steps between two searches for votes that need a second opinion."""
 LOOK_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class MoneyPlayed:
-    """Money that was owed and that left, in hundredths."""
+    """Money that was owed and paid in a rehearsal, in hundredths."""
 
     owed_cents: int
-    """All that people earned by the ledger."""
+    """Everything that people earned, by the ledger."""
     paid_cents: int
-    """All that left the platform's account."""
+    """Everything that the platform paid."""
     rewards_beyond_cents: int
     """Rewards that the platform paid for visits, beyond what was earned in them."""
     found_cents: int
-    """What comparing the books found, before it was entered into the ledger."""
+    """Difference between ledger and platform, before it was corrected in the ledger."""
     disagreement_cents: int
-    """The money on which ledger and platform disagree at the end."""
+    """Difference between ledger and platform at the end."""
     uncertain: int
-    """Payouts that were in doubt at some time."""
+    """Payouts that were uncertain at some time."""
     asked_of_you: int
     """Payouts that a requester had to look up."""
     currency: str
@@ -75,11 +75,11 @@ class MoneyPlayed:
 
 @dataclass(frozen=True)
 class HourPlayed:
-    """Earnings of a worker's hour."""
+    """Hourly earnings of careful people in a rehearsal."""
 
     minutes_a_visit: float
     hourly_cents: int
-    """Of careful people, in the median, with consent page and quiz."""
+    """Median over careful people, with the time for consent page and quiz."""
     by_kind: dict[str, int]
     floor: PayFloor
     visits: int
@@ -87,15 +87,15 @@ class HourPlayed:
 
 @dataclass(frozen=True)
 class VerdictsPlayed:
-    """Verdicts on problems, all of which were good."""
+    """Counts of verdicts on the rehearsal's problems, which were all good."""
 
     valid: int
     invalid: int
     open: int
     hang_on_blocked: int
-    """Of the invalid: those that would be valid without the vote of a blocked worker."""
+    """Invalid problems that would be valid without the vote of a blocked worker."""
     hang_on_bots: int
-    """Likewise, without the vote of a bot, blocked or not."""
+    """Invalid problems that would be valid without the vote of a bot, blocked or not."""
     asked_once_more: int
     bots: int
     bots_blocked: int
@@ -104,18 +104,21 @@ class VerdictsPlayed:
 
 @dataclass(frozen=True)
 class PowerPlayed:
-    """Power of the finished study to see 5 points."""
+    """Power of the finished study to tell two models apart.
+
+    Their accuracy differs by 5 points.
+    """
 
     problems: int
-    """Valid problems that are expected of the whole study."""
+    """Expected number of valid problems in the whole study."""
     power: float
     needed: int
-    """Problems with which the power is 80 %."""
+    """Number of problems for a power of 80 %."""
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Numbers of one rehearsal."""
+    """All numbers of one rehearsal."""
 
     title: str
     plan: RehearsalPlan
@@ -129,18 +132,24 @@ class Rehearsal:
 
 
 class RehearsalClock:
-    """A time that the rehearsal sets."""
+    """A clock that the rehearsal sets.
+
+    Calling it returns the simulated time.
+    """
 
     def __init__(self, start: datetime) -> None:
         self.moment = start
 
     def __call__(self) -> datetime:
-        """Now."""
+        """Return the simulated time."""
         return self.moment
 
 
 def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
-    """Play a copy of the study in a folder through."""
+    """Play a copy of a study through, with made-up people and payments.
+
+    The study in the folder is not changed.
+    """
     config = read_config(folder / FILE)
     with ExitStack() as stack:
         copy_folder = Path(stack.enter_context(TemporaryDirectory(prefix="winokit-rehearsal-"))) / "study"
@@ -148,7 +157,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         books.currency = config.pay.currency
         stack.enter_context(_set_fake_token())
         clock = RehearsalClock(datetime.now().astimezone())
-        played = _copy_study(folder, copy_folder, config, books, plan)
+        problem_count = _copy_study(folder, copy_folder, config, books, plan)
         study = stack.enter_context(closing(_open_copy(copy_folder, clock)))
         crowd = Crowd(study, books, plan)
         people = _run_people(study, crowd, clock, plan)
@@ -160,7 +169,7 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         money = _sum_money(study, books, (doubts, looked_up), (found_cents, left_cents))
         verdicts = _count_verdicts(study, crowd)
         share = verdicts.valid / max(1, verdicts.valid + verdicts.invalid)
-        expected_problems = round(share * played.problems_of_study)
+        expected_problems = round(share * problem_count)
         return Rehearsal(
             title=config.title,
             plan=plan,
@@ -174,14 +183,12 @@ def rehearse(folder: Path, plan: RehearsalPlan) -> Rehearsal:
         )
 
 
-@dataclass(frozen=True)
-class _CopiedStudy:
-    problems_of_study: int
-    """Problems that the whole study will have."""
-
-
 def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
-    """Seconds that a task of each kind takes, measured or assumed."""
+    """Median seconds of a task, by kind.
+
+    Kinds without enough submissions have an assumed time. `db` is the URL of the database, if it is not the study's
+    usual one.
+    """
     seconds = dict(ASSUMED_SECONDS)
     url = make_url(database_url(folder, db))
     if url.get_backend_name() != "sqlite" or Path(url.database or "").is_file():
@@ -190,10 +197,12 @@ def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
     return seconds
 
 
-def _copy_study(
-    folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
-) -> _CopiedStudy:
-    """Copy settings and texts, for a smaller study on the stand-in."""
+def _copy_study(folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan) -> int:
+    """Copy a study's settings and texts, for a smaller study in `place`.
+
+    The copy uses the stand-in as its platform. The adversary and its bonus are left out. Returns the number of problems
+    that the real study will have.
+    """
     shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     sections = config.model_dump(mode="json", by_alias=True)
     reward = str(config.platform.base_reward)
@@ -202,20 +211,20 @@ def _copy_study(
     sections |= {"database": "", "adversary": {}}
     sections["rules"]["warn"] = False
     sections["pay"]["fooled"] = "0"
-    problems = 2 * config.tasks.twins
+    problem_count = 2 * config.tasks.twins
     sections["tasks"]["twins"] = min(config.tasks.twins, plan.pairs)
     for section in ("judge", "evaluate"):
         if sections[section]["data"]:
             dataset = imported_dataset(folder, config)
-            problems = len(dataset)
-            write(drawn_by_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
+            problem_count = len(dataset)
+            write(draw_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
             sections[section]["data"] = DATA
     smaller_config = parse_config(sections)
     (place / FILE).write_text(render_config(smaller_config), "utf-8")
     consent_path = place / config.consent
     consent = consent_path.read_text("utf-8").replace(FILL_IN, "filled in")
     consent_path.write_text(consent, "utf-8")
-    return _CopiedStudy(problems)
+    return problem_count
 
 
 def _open_copy(place: Path, clock: RehearsalClock) -> Study:
@@ -224,7 +233,7 @@ def _open_copy(place: Path, clock: RehearsalClock) -> Study:
 
 @contextmanager
 def _set_fake_token() -> Iterator[None]:
-    """Put a token that means nothing in the place of a real one."""
+    """Replace the environment's Prolific token while the block runs."""
     before = os.environ.get(prolific.TOKEN)
     os.environ[prolific.TOKEN] = "rehearsal"
     try:
@@ -237,7 +246,11 @@ def _set_fake_token() -> Iterator[None]:
 
 
 def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: RehearsalPlan) -> int:
-    """Let people come until all is done, and count them."""
+    """Let people arrive and work until no task is left.
+
+    Or until the most people of the plan have come. Returns the number of people who arrived. `clock` is moved to the
+    time of each step.
+    """
     arrived = 0
     steps = 0
     next_arrival = clock.moment
@@ -261,16 +274,16 @@ def _run_people(study: Study, crowd: Crowd, clock: RehearsalClock, plan: Rehears
 
 
 def _is_open(study: Study) -> bool:
-    """Whether something is still asked for."""
+    """Whether any task still needs submissions."""
     is_missing = (Task.asked.is_not(None), Task.accepted < Task.asked)
     with study.store.read() as session:
         return session.scalar(select(Task.id).where(*is_missing).limit(1)) is not None
 
 
 def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, plan: RehearsalPlan) -> tuple[int, int]:
-    """Pay all that is owed.
+    """Pay everything that is owed, while API calls fail at random.
 
-    Returns the numbers of payouts in doubt and looked up.
+    Returns how many payouts were uncertain at some time, and how many of them a requester had to look up.
     """
     draw = Random(f"{plan.seed} money")
     _approve_some(books, draw, plan.approved_share)
@@ -291,16 +304,17 @@ def _pay_everybody(study: Study, books: ProlificStandIn, clock: RehearsalClock, 
 
 
 def _approve_some(books: ProlificStandIn, draw: Random, share: float) -> None:
-    """Let the platform approve some visits by itself."""
+    """Let the platform approve a share of the open visits by itself."""
     for session, submission in books.submissions.items():
         if submission["status"] == "ACTIVE" and draw.random() < share:
             books.ends(session, "APPROVED")
 
 
 def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, int] | None:
-    """Choose the trouble of one call for money, or None.
+    """Choose at random how one call to the platform's API fails.
 
-    Trouble comes before or after the call is done, with a status.
+    A pair: whether it fails before or after the call is done, and the HTTP status. None if the call succeeds, or if it
+    pays nothing.
     """
     if not path.rstrip("/").endswith(MONEY_CALLS):
         return None
@@ -310,7 +324,10 @@ def _choose_trouble(draw: Random, plan: RehearsalPlan, path: str) -> tuple[str, 
 
 
 def _settle_doubts(study: Study) -> set[int]:
-    """Say of doubtful payouts that they were not paid, as a requester who looked them up."""
+    """Mark all uncertain payouts as not paid.
+
+    A requester who looked them up would do so. Returns the ids of these payouts.
+    """
     doubtful = _find_jobs(study, schema.UNCERTAIN)
     for job_id in doubtful:
         payout.settle(study, job_id, paid=False, actor="rehearsal")
@@ -318,13 +335,14 @@ def _settle_doubts(study: Study) -> set[int]:
 
 
 def _find_jobs(study: Study, *states: str) -> set[int]:
+    """Ids of the payouts in any of these states."""
     query = select(PayoutJob.id).where(PayoutJob.state.in_(states))
     with study.store.read() as session:
         return set(session.scalars(query))
 
 
 def _is_money_owed(study: Study) -> bool:
-    """Whether somebody is owed more than nothing."""
+    """Whether any worker is owed a positive amount."""
     owed = select(Payment.worker_id).where(Payment.settled_at.is_(None)).group_by(Payment.worker_id)
     owed = owed.having(func.sum(Payment.cents) > 0).limit(1)
     with study.store.read() as session:
@@ -332,13 +350,17 @@ def _is_money_owed(study: Study) -> bool:
 
 
 def _do_not_wait(seconds: float) -> None:
-    """Pass the time that a platform asks to wait."""
+    """Ignore the seconds that a platform asks to wait."""
 
 
 def _sum_money(
     study: Study, books: ProlificStandIn, doubts: tuple[int, int], differences: tuple[int, int]
 ) -> MoneyPlayed:
-    """Add up all earnings and payments."""
+    """Add up all earnings and payments, in hundredths.
+
+    `doubts` are the two counts of `_pay_everybody`. `differences` are the amounts on which ledger and platform
+    disagreed before and after the correction.
+    """
     earned = select(func.sum(Payment.cents)).where(Payment.reason != schema.VISIT)
     open_lines = select(func.sum(Payment.cents)).where(Payment.settled_at.is_(None))
     with study.store.read() as session:
@@ -348,26 +370,34 @@ def _sum_money(
 
 
 def _sum_hours(study: Study, crowd: Crowd, floor: PayFloor) -> HourPlayed:
-    """Add up the hours and earnings of careful people."""
+    """Compute what careful people, who are no bots, earn in an hour."""
     careful = [times for number, times in crowd.seen.times.items() if number not in crowd.seen.bots]
     worked = [times for times in careful if times.by_kind and times.seconds]
     hourly_cents = [times.earned_cents * 3600 / times.seconds for times in worked]
+    visits = len(crowd.books.submissions)
+    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
+    median_cents = round(median(hourly_cents)) if hourly_cents else 0
+    return HourPlayed(minutes, median_cents, _compute_hourly_by_kind(study, worked), floor, visits)
+
+
+def _compute_hourly_by_kind(study: Study, worked: Sequence[VisitTimes]) -> dict[str, int]:
+    """Hourly pay in cents, by kind of task.
+
+    Computed from the median time of a task.
+    """
     by_kind: dict[str, list[float]] = {}
     for times in worked:
         for kind, seconds in times.by_kind.items():
             by_kind.setdefault(kind, []).extend(seconds)
-    hourly_by_kind = {}
+    hourly_cents = {}
     for kind, seconds in by_kind.items():
         price = study.config.pay.cents(kind)
-        hourly_by_kind[kind] = round(price * 3600 / median(seconds))
-    visits = len(crowd.books.submissions)
-    minutes = median(times.seconds for times in worked) / 60 if worked else 0.0
-    median_cents = round(median(hourly_cents)) if hourly_cents else 0
-    return HourPlayed(minutes, median_cents, hourly_by_kind, floor, visits)
+        hourly_cents[kind] = round(price * 3600 / median(seconds))
+    return hourly_cents
 
 
 def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
-    """Count verdicts, and those that depend on somebody unreliable."""
+    """Count verdicts, and those that depend on bots or blocked workers."""
     origins = (schema.WRITTEN, schema.IMPORTED)
     problems = select(ProblemRow).where(ProblemRow.origin.in_(origins))
     problems = problems.options(
@@ -380,8 +410,7 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
         identities = session.execute(select(schema.Identity.external_id, schema.Identity.worker_id)).all()
         blocked = set(session.scalars(select(Worker.id).where(Worker.state == schema.BLOCKED)))
     bots = {row.worker_id for row in identities if int(row.external_id[2:]) in crowd.seen.bots}
-    rejected = [row for row in rows if row.valid is False and row.answer is not None]
-    decisive = [_find_deciders(row, rules[row.settings_id]) for row in rejected]
+    decisive = _list_deciders(rows, rules)
     valid = sum(row.valid is True for row in rows)
     invalid = sum(row.valid is False for row in rows)
     return VerdictsPlayed(
@@ -397,8 +426,20 @@ def _count_verdicts(study: Study, crowd: Crowd) -> VerdictsPlayed:
     )
 
 
+def _list_deciders(rows: Sequence[ProblemRow], rules: Mapping[int | None, str]) -> list[set[int]]:
+    """Ids of the workers who decided, for each problem that votes rejected.
+
+    `rules` has the rule of validity by number of the settings version.
+    """
+    rejected = [row for row in rows if row.valid is False and row.answer is not None]
+    return [_find_deciders(row, rules[row.settings_id]) for row in rejected]
+
+
 def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
-    """Workers without whose vote the verdict on a problem would be another."""
+    """Ids of workers whose single vote decides the verdict on a problem.
+
+    Without that vote, the verdict by `rule` would be another.
+    """
     votes = deciding_votes(complete_votes(row, schema.VALIDATE))
     if not votes or row.answer is None:
         return set()
@@ -407,7 +448,7 @@ def _find_deciders(row: ProblemRow, rule: str) -> set[int]:
 
 
 def _count_doubted(rows: Sequence[ProblemRow]) -> int:
-    """Number of votes in whose place somebody else was asked."""
+    """Number of votes that were replaced by asking somebody else."""
     count = 0
     for row in rows:
         count += sum(vote.doubted for vote in row.votes)
@@ -415,10 +456,10 @@ def _count_doubted(rows: Sequence[ProblemRow]) -> int:
 
 
 def _find_power(problems: int) -> PowerPlayed:
-    """Power of a paired test at 5 % for models 5 points apart.
+    """Power of a paired test for two models 5 points apart.
 
-    They disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair were answered
-    independently.
+    At level 5 %. The models disagree on a fifth of the problems. By the normal approximation, as if the twins of a pair
+    were answered independently.
     """
     normal = NormalDist()
     spread = sqrt(DISAGREE - POINTS**2)
@@ -430,7 +471,7 @@ def _find_power(problems: int) -> PowerPlayed:
 
 
 def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> tuple[str, ...]:
-    """List reservations about the numbers."""
+    """List the limits of what the rehearsal's numbers show."""
     notes = []
     if config.platform.name != "prolific":
         notes.append(
@@ -447,18 +488,18 @@ def _list_notes(config: StudyConfig, crowd: Crowd, verdicts: VerdictsPlayed) -> 
 
 
 def check_shares(bot_share: float) -> None:
-    """Refuse a share of bots with which nobody careful comes."""
+    """Refuse a share of bots that leaves no careful people. Raises BadInput."""
     if not 0 <= bot_share < 1:
         raise BadInput(f"--bots: expected a share from 0 to below 1, found {bot_share}")
 
 
 def stand_in_contract() -> str:
-    """Assumptions of the stand-in about its platform."""
+    """The stand-in's assumptions about its platform, in one line."""
     return " ".join(str(stand_in.__doc__).split())
 
 
 def to_record(rehearsal: Rehearsal) -> dict[str, Any]:
-    """The numbers of a rehearsal, for scripts."""
+    """The numbers of a rehearsal as plain data, for scripts."""
     parts = {"money": rehearsal.money, "verdicts": rehearsal.verdicts, "power": rehearsal.power}
     record: dict[str, Any] = {name: vars(part) for name, part in parts.items()}
     hour = rehearsal.hour

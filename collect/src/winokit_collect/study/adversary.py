@@ -1,15 +1,12 @@
 """A model that twins should fool, after Dynabench (Kiela et al., 2021).
 
 Writers see what the model chose and how sure it was, a limited number of times for each task. They also see whether
-it solves both problems from the clause with the blank alone, which is what word association means. Its answers
-about the pair that was handed in are stored with the pair. Fooling counts when people have found the pair valid:
-then it earns its writer a bonus.
+it solves both problems from the clause with the blank alone, since then word association is enough. Its answers
+about the pair that was handed in are stored with the pair. A pair that fools the model earns its writer a bonus if
+people find it valid.
 
-Whoever writes sees what the model chose and how sure it was, so many times for a task, and whether it solves both from
-the clause of the blank alone, which is what word association means. What it said of the pair that was handed in is
-stored with it. Fooling counts when people have found the pair valid: then it earns its writer a bonus.
-
-A model may be slow, or gone: nobody waits for it longer than the study says, and a pair is taken without its answer.
+A model may be slow or unreachable. Nobody waits for it longer than the study's limit, and then a pair is taken
+without its answer.
 """
 
 import logging
@@ -35,10 +32,10 @@ from winokit_collect.study.writing import read_twins
 
 LOG = logging.getLogger("winokit.collect")
 REMEMBERED = 256
-"""Number of pairs whose verdicts are kept: the pair that a writer was shown is judged again when it is handed in."""
+"""Number of pairs whose verdicts are remembered: a pair is usually judged again when it is handed in."""
 ASKED = "asked"
 EVALUATION = "adversary"
-"""The event of a pair that the model was shown, and the state that keeps the model's evaluation."""
+"""Kind of the event for a pair that the model was shown, and key of the state that stores the evaluation."""
 EVALUATION_DATA = "open"
 MESSAGES = {
     (True, False): say("model.is_fooled"),
@@ -51,9 +48,9 @@ MESSAGES = {
 
 @dataclass(frozen=True)
 class AdversaryVerdict:
-    """The model's answers about a pair.
+    """The model's answers to the two problems of a pair.
 
-    `right` is by problem, and None if the model could not answer.
+    `right` has one value for each problem, None if the model could not answer.
     """
 
     model: str
@@ -61,12 +58,12 @@ class AdversaryVerdict:
     scoring: str
     right: tuple[bool | None, bool | None]
     fooled: bool
-    """It chose wrongly in one of them; no answer is no mistake."""
+    """Whether it chose wrongly in at least one problem. No answer is no mistake."""
     clause_gives_away: bool
-    """It solves both from the clause with the blank alone."""
+    """Whether it solves both problems from the clause with the blank alone."""
     message: str
     sure: tuple[float | None, float | None] = (None, None)
-    """The probability of what it chose, by problem, where its scores tell one."""
+    """Probability of the chosen candidate, by problem. None if the scores are no probabilities."""
     chosen: tuple[str | None, str | None] = (None, None)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,9 +78,9 @@ class AdversaryVerdict:
 
 @dataclass(frozen=True)
 class AdversaryEvaluation:
-    """The number of bundled pairs of which the model solves both problems.
+    """Number of bundled pairs that the model solves completely.
 
-    A coin solves a quarter of them.
+    Guessing solves a quarter of them.
     """
 
     revision: str
@@ -93,9 +90,10 @@ class AdversaryEvaluation:
 
 
 class Adversary:
-    """A model with a time limit.
+    """The model that writers try to fool, with a time limit.
 
-    A model on this machine answers one question at a time, a server several at once.
+    A model on this machine answers one question at a time, a server several at once. The model is loaded when it is
+    first needed.
     """
 
     def __init__(self, spec: str, scoring: str = "", seconds: float = 20) -> None:
@@ -109,11 +107,10 @@ class Adversary:
         self._remembered = lru_cache(REMEMBERED)(self._solve_pair)
 
     def prepare(self, study: Study) -> None:
-        """Load and evaluate the model before anybody waits for it.
+        """Load the model and evaluate it on the bundled pairs.
 
-        Raises what is wrong with the model.
-
-        It is evaluated once, and the result kept in the study's database.
+        Called when the server starts, so that no writer waits for it. The result is stored in the study's database and
+        used until the model or the scoring changes. Errors of the model are raised.
         """
         if not self.spec:
             return
@@ -127,9 +124,10 @@ class Adversary:
         self.evaluation = evaluation
 
     def judge(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
-        """Solve the two problems, from the whole text and from the clause alone.
+        """Ask the model about both problems, whole and as clauses alone.
 
-        A pair that was judged lately is not judged again.
+        If it fails or takes longer than `seconds`, the verdict says that it did not answer. The verdicts on the last
+        pairs are remembered.
         """
         answer: Future[AdversaryVerdict] = Future()
 
@@ -148,7 +146,7 @@ class Adversary:
             return AdversaryVerdict(self.spec, "", self.scoring, (None, None), False, False, message)
 
     def _is_current(self, evaluation: AdversaryEvaluation) -> bool:
-        """Whether an evaluation is of this revision of the model, with this scoring."""
+        """Whether a stored evaluation is of the present model and scoring."""
         revision = self._load_model().fingerprint
         return evaluation.revision == revision and evaluation.scoring == self.scoring
 
@@ -158,6 +156,10 @@ class Adversary:
         return self._model
 
     def _score_variants(self, variants: Mapping[str, Dataset]) -> list[Prediction]:
+        """Score the problems of each variant with the model.
+
+        Raises ValueError if it samples several answers.
+        """
         model = self._load_model()
         is_server = hasattr(model, "usage")  # only servers count their usage
         plan = ScoringPlan(self.scoring or None)
@@ -168,6 +170,7 @@ class Adversary:
         return rows
 
     def _evaluate_model(self) -> AdversaryEvaluation:
+        """Evaluate the model on the bundled pairs."""
         problems = load(EVALUATION_DATA)
         predictions = self._score_variants({"original": problems})
         right = [row.is_right for row in predictions]
@@ -178,6 +181,10 @@ class Adversary:
         return AdversaryEvaluation(revision, self.scoring, pairs, solved)
 
     def _solve_pair(self, pair: tuple[Problem, Problem]) -> AdversaryVerdict:
+        """Ask the model about a pair and describe its answers.
+
+        Raises the model's errors.
+        """
         variants = {"original": _make_twins(pair)}
         cuts = [part_sent(problem) for problem in pair]
         clauses = [cut for cut in cuts if not isinstance(cut, str)]
@@ -200,24 +207,31 @@ class Adversary:
 
 
 def _make_twins(problems: Sequence[Problem]) -> Dataset:
-    """Return a dataset in which these problems are one group."""
+    """Return a dataset of the problems, all in one group."""
     return Dataset([problem.replace(group="twins") for problem in problems])
 
 
 def _is_answered_right(row: Prediction) -> bool | None:
-    """Whether the model is right, or None if it could not answer."""
+    """Whether the model's prediction is right.
+
+    None if it could not answer.
+    """
     return None if row.prediction is None else row.is_right
 
 
 def _choose_candidate(row: Prediction, problem: Problem) -> str | None:
-    """Return the candidate that the model chose, or None if it could not answer."""
+    """Return the candidate that the model chose.
+
+    None if it could not answer.
+    """
     return None if row.prediction is None else problem.candidates[row.prediction]
 
 
 def _find_best_probability(scores: Sequence[float] | None) -> float | None:
-    """Probability of the best candidate.
+    """Probability of the candidate with the highest score.
 
-    The scores are log-probabilities or shares. None if they are neither.
+    The scores are log-probabilities (all 0 or below) or shares (they sum to 1). None for other scores, or without
+    scores.
 
     >>> _find_best_probability((-1.0, -1.0)), _find_best_probability((0.25, 0.75)), _find_best_probability((3.0, 1.0))
     (0.5, 0.75, None)
@@ -232,9 +246,9 @@ def _find_best_probability(scores: Sequence[float] | None) -> float | None:
 
 
 def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
-    """Ask the study's model about the pair in a form.
+    """Ask the study's model about the pair in a writing form.
 
-    None without a model, or while the form is incomplete.
+    None if the study has no model, or if the form is incomplete.
     """
     twins = read_twins(fields)
     if not study.adversary.spec or twins.missing:
@@ -250,9 +264,8 @@ def tries_left(
 ) -> int | None:
     """Number of versions of a pair that a writer may still show the model.
 
-    None if that is not limited.
-
-    `take` uses one up for this version, unless it is not whole or was shown before; -1 says that there was none left.
+    None if the study sets no limit. With `take`, a complete version that was not shown before uses one up: -1 means
+    that none was left for it.
     """
     most = study.config.adversary.tries
     if not most:

@@ -1,10 +1,12 @@
-"""Backups that restore: one file with a study's database, texts and key, opened and counted when it is made.
+"""Write backups of a study and restore them.
 
-The database in a backup is SQLite's, whatever the study is served from, so that a backup needs nothing but this file
-and may move a study from one kind of database to the other. A backup of a running server is one state of it.
+A backup is one file with a study's database, texts and key. It is opened and counted when it is made.
 
-Restoring first looks whether the backup is whole. What is there already is not deleted, but moved into the folder of
-backups. SQLite's log goes with it: beside another database it would be played back onto that.
+The database in a backup is always SQLite's, so a backup can also move a study between SQLite and PostgreSQL. A
+backup of a running server has one consistent state.
+
+A backup is checked before it is restored. Existing files are not deleted but moved into the folder of backups.
+SQLite's log is moved with its database: next to another database, SQLite would apply the log to it.
 """
 
 import hashlib
@@ -34,7 +36,7 @@ MANIFEST = "backup.json"
 FOLDER = "study/"
 SCHEMA = 1
 LEFT_OUT = (BACKUPS, "export")
-"""Folders of a study that no backup holds."""
+"""Folders of a study that are left out of backups."""
 ROWS = 1000
 COUNTED = ("workers", "submissions", "votes", "problems", "payments", "visits")
 """Tables whose numbers of rows are shown."""
@@ -42,22 +44,25 @@ COUNTED = ("workers", "submissions", "votes", "problems", "payments", "visits")
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup that was made or looked at."""
+    """Facts about a backup file: its path, date and numbers of rows."""
 
     path: Path
     made_at: str
     counts: Mapping[str, int]
-    """Rows of each table."""
+    """Number of rows of each table."""
     has_key: bool
 
     @property
     def summary(self) -> str:
-        """The numbers that tell one state of a study from another."""
+        """The numbers of rows of the main tables, in words."""
         return ", ".join(f"{self.counts.get(table, 0):,} {table}" for table in COUNTED)
 
 
 def make_backup(study: Study, path: Path) -> Backup:
-    """Write a backup of a study, which may be running, and check it."""
+    """Write a backup of a study into a new file, and check it.
+
+    The study may be in use. Raises BadInput if the file exists or cannot be written.
+    """
     if path.exists():
         raise BadInput(f"{path}: exists already; name another file")
     part = path.with_name(f".{path.name}.{os.getpid()}")
@@ -80,7 +85,10 @@ def make_backup(study: Study, path: Path) -> Backup:
 
 
 def look_at_backup(path: Path) -> Backup:
-    """Describe a backup. Raises BadInput if it is not whole."""
+    """Read a backup's date and numbers of rows.
+
+    Raises BadInput if it is incomplete or damaged.
+    """
     with _unpack_backup(path) as (backup, _):
         return backup
 
@@ -88,9 +96,8 @@ def look_at_backup(path: Path) -> Backup:
 def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Backup, Path | None]:
     """Restore a study from a backup.
 
-    Returns the backup, and the folder of the files that it replaced.
-
-    Nobody may serve the study meanwhile. Texts and settings that a study has beyond those of the backup stay.
+    Returns the backup, and the folder into which the replaced files were moved, or None if nothing was replaced. The
+    server must be stopped. Files of the study that the backup does not have stay.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     aside = folder / BACKUPS / f"before-restore-{stamp}"
@@ -122,7 +129,10 @@ def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Bac
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """Rows of each table of an SQLite database. Raises BadInput if it is damaged."""
+    """Number of rows of each table of an SQLite database.
+
+    Raises BadInput if it is damaged.
+    """
     with closing(sqlite3.connect(path)) as database:
         (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if damage != "ok":
@@ -137,6 +147,7 @@ def count_rows(path: Path) -> dict[str, int]:
 
 
 def _count_tables(store: Store) -> dict[str, int]:
+    """Number of rows of each table of an open database."""
     with store.read() as session:
         counts = {}
         for name, table in Base.metadata.tables.items():
@@ -146,7 +157,7 @@ def _count_tables(store: Store) -> dict[str, int]:
 
 
 def _copy_database(store: Store, target: Path) -> None:
-    """One state of a study's database, as an SQLite database."""
+    """Copy a study's database, in one consistent state, into an SQLite file."""
     if store.is_sqlite:
         copy_sqlite(Path(store.url.database or ""), target)
         return
@@ -161,11 +172,14 @@ def _copy_database(store: Store, target: Path) -> None:
 
 
 def _copy_rows(source: Session, target: Session) -> None:
-    """Copy all rows of all tables, those that others hang on first."""
+    """Copy all rows of all tables.
+
+    A table is copied after the tables that it refers to.
+    """
     for table in Base.metadata.sorted_tables:
         columns = [column for column in table.columns if column.computed is None]
-        selected = [_select_text(column) for column in columns]
-        values = {column.name: _write_value(column, target) for column in columns}
+        selected = [_select_copied_column(column) for column in columns]
+        values = {column.name: _make_insert_parameter(column, target) for column in columns}
         query = sa.select(*selected).execution_options(yield_per=ROWS)
         insertion = sa.insert(table).values(values)
         for part in source.execute(query).partitions(ROWS):
@@ -173,22 +187,28 @@ def _copy_rows(source: Session, target: Session) -> None:
 
 
 def _rename_values(row: sa.Row[Any]) -> dict[str, Any]:
-    """Values of a row by parameter, which may not be called like columns."""
+    """Map a row's values to the names of the insert's parameters.
+
+    SQLAlchemy does not allow parameters that are named like columns.
+    """
     return {f"new_{name}": value for name, value in row._mapping.items()}
 
 
-def _select_text(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """Return a column to copy.
+def _select_copied_column(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """The expression that reads a column for copying.
 
-    JSON is copied as text, in which null is a value.
+    JSON is read as text, so that a JSON null stays distinct from a missing value.
     """
     if isinstance(column.type, sa.JSON):
         return sa.cast(column, sa.Text).label(column.name)
     return column
 
 
-def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
-    """A parameter for a copied value: SQLite keeps JSON as text, PostgreSQL reads it."""
+def _make_insert_parameter(column: sa.Column[Any], target: Session) -> sa.ColumnElement[Any]:
+    """The insert parameter for a copied value.
+
+    SQLite stores JSON as text, PostgreSQL parses it.
+    """
     if not isinstance(column.type, sa.JSON):
         return sa.bindparam(f"new_{column.name}", type_=column.type)
     value = sa.bindparam(f"new_{column.name}", type_=sa.Text)
@@ -197,7 +217,10 @@ def _write_value(column: sa.Column[Any], target: Session) -> sa.ColumnElement[An
 
 
 def _replace_on_server(url: str, database: Path, aside: Path) -> None:
-    """Replace what is in a PostgreSQL database, after a copy of it was made."""
+    """Replace a PostgreSQL database's rows by those of an SQLite file.
+
+    A copy of the old rows is written into the folder `aside` first.
+    """
     source = Store(f"sqlite:///{database}")
     store = Store(url)
     try:
@@ -208,14 +231,14 @@ def _replace_on_server(url: str, database: Path, aside: Path) -> None:
                 session.execute(table.delete())
             _copy_rows(rows, session)
             for table in Base.metadata.sorted_tables:
-                _count_on(session, table)
+                _reset_id_sequence(session, table)
     finally:
         source.close()
         store.close()
 
 
-def _count_on(session: Session, table: sa.Table) -> None:
-    """Let the next row of a PostgreSQL table have the number after the last."""
+def _reset_id_sequence(session: Session, table: sa.Table) -> None:
+    """Set a table's id sequence in PostgreSQL to its last id."""
     if "id" not in table.columns or not isinstance(table.columns["id"].type, sa.Integer):
         return
     number = table.columns["id"]
@@ -226,9 +249,9 @@ def _count_on(session: Session, table: sa.Table) -> None:
 
 
 def _list_files(folder: Path) -> Iterator[Path]:
-    """List the files of a study except its database, in order.
+    """List the files of a study to back up, in sorted order.
 
-    Links are not followed.
+    The database, hidden files, backups and exports are left out. Symbolic links are not followed.
     """
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
@@ -240,7 +263,10 @@ def _list_files(folder: Path) -> Iterator[Path]:
 
 
 def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, folder: Path) -> None:
-    """Put everything into one file that only its owner can read."""
+    """Write a backup's parts into an archive that only its owner can read.
+
+    The parts are the manifest, the database and the files of the folder.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
         manifest_bytes = (json.dumps(manifest, indent=1) + "\n").encode()
@@ -258,9 +284,10 @@ def _write_archive(path: Path, manifest: Mapping[str, Any], database: Path, fold
 
 @contextmanager
 def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
-    """Unpack and check a backup.
+    """Unpack a backup into a temporary folder and check it.
 
-    The folder exists while the block runs.
+    Yields the backup and the folder, which is deleted at the end of the block. Raises BadInput if the backup is
+    damaged.
     """
     with TemporaryDirectory(prefix="winokit-backup-") as name:
         folder = Path(name)
@@ -285,11 +312,10 @@ def _unpack_backup(path: Path) -> Iterator[tuple[Backup, Path]]:
 
 
 def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -> bool:
-    """Move aside what a restore would replace.
+    """Move the files that a restore would replace into the folder `aside`.
 
-    Returns whether there was anything.
-
-    A database that is in use is refused before anything is moved.
+    Returns whether there were any. `files` is the unpacked backup. `database` is the SQLite database to move, or None.
+    Raises BadInput before anything is moved if the database is in use.
     """
     replaced = [folder / file.relative_to(files) for file in _list_files(files)]
     if database is not None:
@@ -306,7 +332,7 @@ def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -
 
 
 def _refuse_in_use(database: Path) -> None:
-    """Refuse an SQLite database that a server has open."""
+    """Raise BadInput if a server has the SQLite database open."""
     if not database.exists():
         return
     with closing(sqlite3.connect(database, timeout=1)) as opened:

@@ -27,7 +27,10 @@ Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
 
 
 def _make_key(default: Any, about: str, **bounds: Any) -> Any:
-    """Declare a key of the file, with its default and the comment that explains it."""
+    """Declare a key of the file, with its default.
+
+    `about` is the comment that explains it.
+    """
     return Field(default=default, description=about, **bounds)
 
 
@@ -70,7 +73,7 @@ class RulesConfig(ConfigSection):
 
     @property
     def limits(self) -> twin_rules.Limits:
-        """The numbers as the rule functions take them."""
+        """The limits on words and overlap, as the rule functions take them."""
         return twin_rules.Limits(self.fewest_words, self.most_words, self.least_overlap)
 
 
@@ -241,7 +244,10 @@ class StudyConfig(ConfigSection):
         return self
 
     def _check_kinds(self) -> None:
-        """Refuse kinds of tasks that do not go together, or lack their data."""
+        """Raise ValueError for kinds of task that do not go together.
+
+        Also if the data that they need is missing.
+        """
         kinds = self.tasks.kinds
         if not kinds:
             raise ValueError("tasks.kinds: at least one kind of task expected")
@@ -261,14 +267,14 @@ class StudyConfig(ConfigSection):
         return check_language_code(language)
 
     def minutes(self, kind: str) -> float:
-        """Length of a lease of a kind, in minutes."""
+        """Minutes that a worker has for a task of a kind."""
         return self.leases.write_minutes if kind == WRITE else self.leases.vote_minutes
 
 
 def read_config(path: Path) -> StudyConfig:
-    """Read a study's config.
+    """Read and check the config of a study from its `study.toml`.
 
-    Raises one line that names the file and the key if anything is wrong.
+    Raises BadInput, in one line that names the file and the key, if anything is wrong.
     """
     if not path.exists():
         raise BadInput(f"{path}: no such file; create a study with: winokit collect init {path.parent}")
@@ -276,7 +282,7 @@ def read_config(path: Path) -> StudyConfig:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file."""
+    """Read a TOML file. Raises BadInput if it is not TOML."""
     try:
         return tomllib.loads(read_text(path).removeprefix("\ufeff"))  # which some editors put first
     except tomllib.TOMLDecodeError as error:
@@ -284,14 +290,17 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_config(settings: dict[str, Any], file: str = FILE) -> StudyConfig:
-    """A config from what a file says."""
+    """Check settings from a file, and make a config of them.
+
+    `file` is the name that errors show.
+    """
     return validated(StudyConfig, settings, file)
 
 
 def validated(model: type[M], settings: Any, file: str) -> M:
-    """Validate settings as a model.
+    """Check settings against a pydantic model.
 
-    Raises Malformed for the first thing that is wrong.
+    Raises Malformed for the first error, with the key and the file.
     """
     try:
         return model.model_validate(settings)
@@ -311,7 +320,7 @@ def validated(model: type[M], settings: Any, file: str) -> M:
 
 
 def render_config(config: StudyConfig) -> str:
-    """The config as a file in which a comment explains every key.
+    """Write a config as TOML, with a comment above every key.
 
     >>> render_config(StudyConfig(title="Gates")).splitlines()[:2]
     ['# Shown on every page.', 'title = "Gates"']
@@ -327,6 +336,7 @@ def render_config(config: StudyConfig) -> str:
 
 
 def _render_keys(section: ConfigSection) -> str:
+    """Write the keys of one section as TOML, without its subsections."""
     paragraphs = []
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)

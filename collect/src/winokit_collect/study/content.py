@@ -1,4 +1,4 @@
-"""The texts of a study: guidelines, consent, topics, quiz and gold questions, its own or the bundled ones."""
+"""Texts of a study: topics, quiz and gold questions, its own or the bundled ones."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 
 
 class Topic(BaseModel):
-    """An everyday matter to write about, with words one of which becomes the anchor."""
+    """A topic to write about, with words to choose an anchor from."""
 
     topic: NotBlank
     domain: Literal["social", "physical", "either"] = "either"
     words: Annotated[list[NotBlank], Field(min_length=1)]
 
     def fits(self, domain: str) -> bool:
-        """Whether twins of a domain can be about it."""
+        """Whether twins of a domain can be about this topic.
+
+        A domain is social or physical.
+        """
         return self.domain in (domain, "either")
 
 
 class Question(BaseModel):
     """One question of the quiz.
 
-    `answer` is the index of the right option. `kind` is the kind of task that it prepares for, if any.
+    `answer` is the index of the right option. `kind` is the kind of task that it prepares for, empty if it is for all.
     """
 
     text: str
@@ -48,6 +51,10 @@ class Question(BaseModel):
     @field_validator("answer", mode="before")
     @classmethod
     def _find_option_index(cls, answer: Any, info: ValidationInfo) -> int:
+        """Turn an answer into the index of its option.
+
+        The answer is the option's text or its index.
+        """
         options = info.data.get("options", [])
         option_index: Any = options.index(answer) if answer in options else answer
         is_index = isinstance(option_index, int) and not isinstance(option_index, bool)
@@ -57,9 +64,9 @@ class Question(BaseModel):
 
 
 def bundled(name: str, language: str = ENGLISH) -> Path:
-    """Path of a bundled text in a language, or else in English.
+    """Path of a bundled text, translated if there is a translation.
 
-    The text of de-AT is in the folder de.
+    Otherwise the English text. A regional language such as de-AT uses the text of de.
     """
     home = Path(str(files("winokit_collect") / "content"))
     translated_path = home / language.split("-")[0].lower() / name
@@ -67,22 +74,28 @@ def bundled(name: str, language: str = ENGLISH) -> Path:
 
 
 def is_bundled(language: str) -> bool:
-    """Whether texts of a language are bundled."""
+    """Whether winokit has texts in a language."""
     return bundled("texts.toml", language) != bundled("texts.toml") or is_english(language)
 
 
 def is_english(language: str) -> bool:
-    """Whether a language is a kind of English."""
+    """Whether a language code is English, of any region."""
     return language.split("-")[0].lower() == ENGLISH
 
 
-def place_of(study: Study, own: str, name: str) -> Path:
-    """Path of a study's own file, or of the bundled one if it has none."""
-    return study.folder / own if own else bundled(name, study.config.language)
+def text_path(study: Study, own_name: str, bundled_name: str) -> Path:
+    """Path of the study's own file, or of the bundled one.
+
+    `own_name` is the name of the study's file, empty if it has none.
+    """
+    return study.folder / own_name if own_name else bundled(bundled_name, study.config.language)
 
 
 def read_topics(path: Path) -> list[Topic]:
-    """Topics, one JSON object a line: topic, domain (social, physical or either), words."""
+    """Read topics from a file with one JSON object per line.
+
+    The keys are topic, domain (social, physical or either) and words.
+    """
     topics = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
@@ -99,7 +112,7 @@ def read_topics(path: Path) -> list[Topic]:
 
 
 def read_quiz(path: Path) -> list[Question]:
-    """Read the quiz: a list of [[question]].
+    """Read the quiz from a TOML file with a list of [[question]].
 
     Each has a text, options, an answer (an index from 0, or the option) and an explanation.
     """
@@ -116,7 +129,10 @@ def read_quiz(path: Path) -> list[Question]:
 
 
 def read_gold(path: Path, language: str = ENGLISH) -> Dataset:
-    """The gold questions: problems whose answers are known."""
+    """Read gold questions: problems whose answers are known.
+
+    Raises BadInput if one has no answer.
+    """
     gold = with_language(load(path), language)
     hidden = sum(problem.answer is None for problem in gold)
     if hidden:

@@ -1,9 +1,9 @@
-"""Answers and the reliability of judges, estimated together from votes.
+"""Estimate true answers and the reliability of judges together, from votes.
 
 Dawid and Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm" (1979),
-https://doi.org/10.2307/2346806.
-Each judge has a table: how often they make each choice, by the true choice. From the answers one gets the tables, and
-from the tables the answers. Both are estimated in turns, beginning with the shares of votes.
+https://doi.org/10.2307/2346806. Each judge has a table: how often they make each choice, by the true choice. From
+the answers one gets the tables, and from the tables the answers. Both are estimated in turns, beginning with the
+shares of votes.
 
 We depart from the paper in one point: a judge who never makes a choice is taken to make it very rarely (`FLOOR`).
 The paper has zero.
@@ -17,23 +17,26 @@ import numpy as np
 
 FLOOR = 1e-9
 CLOSE = 1e-5
-"""The fit ends when no share changes by this much."""
+"""Largest change of a probability at which the fit ends."""
 
 
 @dataclass(frozen=True)
 class DawidSkeneFit:
-    """Estimates for items, judges and choices, in the order of their numbers."""
+    """The fitted model: probabilities of choices by item, and error rates of judges.
+
+    Items, judges and choices are indexed by their numbers.
+    """
 
     shares: Any
     """Probability of each choice, by item."""
     priors: Any
-    """How frequent each choice is."""
+    """Share of items whose true choice is this one, by choice."""
     errors: Any
     """Probability that a judge (first axis) makes a choice (third), by the true choice (second)."""
 
     @property
     def labels(self) -> Any:
-        """The likeliest choice of each item."""
+        """The most probable choice of each item."""
         return self.shares.argmax(axis=1)
 
     @property
@@ -51,11 +54,10 @@ def fit_dawid_skene(
     choice_count: int = 0,
     iterations: int = 100,
 ) -> DawidSkeneFit:
-    """Fit the model to votes.
+    """Fit Dawid and Skene's model to votes.
 
-    Each vote is an item, its judge and the judge's choice, all as numbers from 0.
-
-    `choice_count` is how many choices there are, if not all of them may have been made.
+    The three sequences are parallel: vote i is on `items[i]`, by `judges[i]`, for `choices[i]`, all numbers from 0.
+    `choice_count` is needed if some possible choices may never have been made.
 
     >>> fit = fit_dawid_skene([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [0, 0, 0, 1, 1, 0, 1, 1, 0])
     >>> fit.labels.tolist(), fit.reliability.round(2).tolist()

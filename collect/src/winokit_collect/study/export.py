@@ -1,4 +1,4 @@
-"""A study as files that every other verb reads, with full provenance and no personal data.
+"""Write a study as files that every other verb reads, without personal data.
 
 | file | what |
 |---|---|
@@ -73,7 +73,7 @@ LEFT_OUT = {"database", "platform", "contact", "server"}
 
 @dataclass
 class Exported:
-    """The files that were written, and notes about them."""
+    """Exported files with their numbers of rows, and notes."""
 
     files: dict[str, int] = field(default_factory=dict)
     """Rows by file name."""
@@ -82,9 +82,10 @@ class Exported:
 
 @owner_only()
 def export(study: Study, folder: Path, rule: Rule | None = None) -> Exported:
-    """Write everything in the study into a folder, file by file, each whole.
+    """Write all data of a study into a folder.
 
-    A `rule` decides again about every problem; without one, each is valid by the rule it was made under.
+    Each file is written completely or not at all. With a `rule`, the validity of every problem is decided again by that
+    rule. Without one, it is as decided by the rule in force when the problem was made.
     """
     done = Exported()
     rows, kept_rules = _read_problems(study)
@@ -108,7 +109,10 @@ def export(study: Study, folder: Path, rule: Rule | None = None) -> Exported:
 
 
 def _read_problems(study: Study) -> tuple[Sequence[ProblemRow], dict[int | None, str]]:
-    """Read all problems whose author has not withdrawn, and the rule of each settings version."""
+    """Read all problems, except those of authors who have withdrawn.
+
+    Also returns the rule of validity by number of the settings version.
+    """
     has_withdrawn = ProblemRow.author_id.in_(select(Worker.id).where(Worker.state == schema.WITHDRAWN))
     is_exported = or_(ProblemRow.author_id.is_(None), ~has_withdrawn)
     query = select(ProblemRow).where(is_exported).order_by(ProblemRow.id)
@@ -120,7 +124,7 @@ def _read_problems(study: Study) -> tuple[Sequence[ProblemRow], dict[int | None,
 
 
 def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
-    """Write the problems that were written in the study: the valid ones, then the others."""
+    """Write the problems that workers wrote, valid ones and others apart."""
     card_name = re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study"
     card = Card(card_name, title=study.config.title, language=study.config.language)
     chosen = []
@@ -139,26 +143,26 @@ def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts
         exported += problems
         write(Dataset(problems, card), folder / name, "jsonl", WriteOptions(source_ids=True))
         done.files[name] = len(problems)
-    _count_blocked(written, exported, done)
-    _count_rules(written, verdicts, done)
+    _add_blocked_note(written, exported, done)
+    _add_rule_notes(written, verdicts, done)
 
 
 def _list_votes(rows: Sequence[ProblemRow]) -> Iterator[dict[str, Any]]:
-    """Return every vote as it is exported, with its problem."""
+    """Yield every vote as exported, with its problem's id."""
     for row in rows:
         for vote in row.votes:
             yield {"problem": row.family, "variant": row.variant, **vote_row(vote)}
 
 
 def _list_remarks(rows: Sequence[ProblemRow]) -> Iterator[dict[str, Any]]:
-    """Return every remark as it is exported, with its problem."""
+    """Yield every remark as exported, with its problem's id."""
     for row in rows:
         for remark in row.remarks:
             yield {"problem": row.family, "variant": row.variant, **remark_row(remark)}
 
 
 def _write_summary(study: Study, path: Path, rule: Rule | None, done: Exported) -> None:
-    """Write the settings, the counts and the agreement."""
+    """Write the study's settings, counts and agreement as JSON."""
     # The database and the codes and addresses of a platform are private.
     settings = study.config.model_dump(mode="json", by_alias=True, exclude=LEFT_OUT)
     counts = progress.snapshot(study).to_json()
@@ -168,9 +172,10 @@ def _write_summary(study: Study, path: Path, rule: Rule | None, done: Exported) 
 
 
 def _write_consents(study: Study, folder: Path, done: Exported) -> None:
-    """Write who agreed to which text and when.
+    """Write which worker agreed to which text and when.
 
-    Each text is written by its hash.
+    Each text is a file of its own, named after its hash. A worker who agreed before texts were stored has null instead
+    of a hash.
     """
     is_present = Worker.state != schema.WITHDRAWN
     agreed = select(Consent).join(Worker, Worker.id == Consent.worker_id).where(is_present)
@@ -196,7 +201,10 @@ def _write_consents(study: Study, folder: Path, done: Exported) -> None:
 
 
 def _write_settings(study: Study, path: Path, done: Exported) -> None:
-    """Write the settings of each time, to which problems refer by number."""
+    """Write every version of the settings, with its number and its changes.
+
+    Problems refer to the version by that number. Private settings are left out.
+    """
     rows = []
     for version in versions_of(study):
         settings = {}
@@ -210,7 +218,7 @@ def _write_settings(study: Study, path: Path, done: Exported) -> None:
 
 
 def archive(study: Study) -> bytes:
-    """Bytes of one zip file with the whole export."""
+    """Return the whole export as the bytes of a zip file."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "export"
         export(study, folder)
@@ -219,7 +227,10 @@ def archive(study: Study) -> bytes:
 
 
 def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts) -> list[Problem]:
-    """The problems of some rows, with a group name for complete twins."""
+    """Export problems, with a group name for each complete pair.
+
+    A problem without its twin has no group.
+    """
     problems = {row.id: exported_problem(study, row, verdicts) for row in rows}
     groups = grouped((row.group_id, row.id) for row in rows)
     for group_id, members in groups.items():
@@ -232,9 +243,10 @@ def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdict
 
 
 def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, done: Exported) -> None:
-    """Write the dataset that people solved, and their answers by majority.
+    """Write the dataset that people solved, and their majority answers as predictions.
 
-    The votes are by the original's id.
+    Votes are listed under the id of the original problem. Problems with missing votes have no prediction, and a note
+    counts them.
     """
     votes: dict[str, list[dict[str, Any]]] = defaultdict(list)
     predictions = []
@@ -264,9 +276,10 @@ def _write_evaluation(study: Study, rows: Sequence[ProblemRow], folder: Path, do
 
 
 def _write_labels(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
-    """Write the dataset that people judged, with their labels.
+    """Write the dataset that people judged, with their judgements as labels.
 
-    Its own labels are kept as reference.
+    The dataset's own labels for the same questions are kept as `reference` in the provenance, and notes say how many
+    agree.
     """
     dataset = imported_dataset(study.folder, study.config)
     groups = {problem.id: problem.group for problem in dataset}
@@ -294,6 +307,7 @@ def _write_labels(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, 
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -> None:
+    """Write rows as JSON lines, and count them in `done`."""
     lines = [f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows]
     text = "".join(lines)
     write_whole(path, text.encode())
@@ -301,6 +315,7 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], done: Exported) -
 
 
 def _write_ledger(study: Study, path: Path, done: Exported) -> None:
+    """Write every line of the ledger as CSV."""
     entries = ledger.entries(study)
     table: list[Sequence[object]] = [
         ("worker", "reason", "amount", "currency", "submission", "note", "at", "settled_at")
@@ -317,7 +332,7 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 
 def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Problem:
-    """A problem with people's judgements as labels, and their origin as provenance."""
+    """Make a stored problem ready for export, with labels and provenance."""
     problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
     if row.author is not None and row.submission is not None:
@@ -342,7 +357,7 @@ def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Probl
 
 
 def _describe_submission(author: Worker, submission: Submission) -> dict[str, Any]:
-    """Provenance of a written problem: its author, and how it was handed in."""
+    """Provenance of a written problem: author, time and earlier versions."""
     provenance: dict[str, Any] = {
         "author": author.code,
         "written_at": moment(submission.submitted_at),
@@ -363,14 +378,15 @@ def _describe_submission(author: Worker, submission: Submission) -> dict[str, An
 
 
 def _get_label_name(kind: str) -> str:
-    """Return the name of the label that judgements of a kind give."""
+    """Name of the label that votes of a kind of task decide."""
     return VALID if kind == schema.VALIDATE else kind
 
 
 def _collect_labels(study: Study, row: ProblemRow, problem: Problem, provenance: dict[str, Any]) -> dict[str, bool]:
     """Labels `switchable` and `associative` of a problem, after Trichelair et al. (2018).
 
-    True if all votes say so. A label is missing while votes are out.
+    A label is true if all votes say yes, and missing as long as votes are missing. The agreement is added to
+    `provenance`.
     """
     labels: dict[str, bool] = {}
     for kind, shown in SHOWN_AS.items():
@@ -389,7 +405,10 @@ def _collect_labels(study: Study, row: ProblemRow, problem: Problem, provenance:
 
 
 def _describe_verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
-    """Provenance of the verdict on validity: who decided, and why."""
+    """Provenance of a verdict on validity.
+
+    It has the verdict, its rule and the workers whose single vote decides it.
+    """
     decided: dict[str, Any] = {"withdrawn": True} if row.withdrawn else {}
     valid = verdicts.find_valid(row)
     if valid is not None:
@@ -411,10 +430,10 @@ def _describe_verdict(row: ProblemRow, verdicts: Verdicts) -> dict[str, Any]:
     return decided
 
 
-def _count_rules(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported) -> None:
-    """Add notes on the rules that decided, if there were several.
+def _add_rule_notes(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported) -> None:
+    """Add notes on the rules of validity that were used.
 
-    If another rule decides, also how many verdicts it changes.
+    There is a note if problems were decided by several rules, or if the rule of this export changes verdicts.
     """
     rules = sorted({verdicts.kept_rules[row.settings_id] for row in rows})
     if verdicts.rule is None and len(rules) > 1:
@@ -424,8 +443,8 @@ def _count_rules(rows: Sequence[ProblemRow], verdicts: Verdicts, done: Exported)
         done.notes.append(f"{changed:,} of {len(rows):,} verdicts are other by the rule {verdicts.rule}")
 
 
-def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
-    """Add a note on the number of verdicts that depend on a blocked worker's vote."""
+def _add_blocked_note(rows: Sequence[ProblemRow], problems: Sequence[Problem], done: Exported) -> None:
+    """Add a note on verdicts that a blocked worker's vote decides."""
     blocked = set()
     for row in rows:
         blocked |= {vote.worker.code for vote in row.votes if vote.worker.state == schema.BLOCKED}
@@ -439,9 +458,9 @@ def _count_blocked(rows: Sequence[ProblemRow], problems: Sequence[Problem], done
 
 
 def vote_row(vote: Vote) -> dict[str, Any]:
-    """A vote as it is exported.
+    """A vote as an exported row.
 
-    A question that its kind does not ask is left out.
+    Questions that this kind of task does not ask are left out.
     """
     choice = bool(vote.choice) if vote.kind in SHOWN_AS else vote.choice
     exported: dict[str, Any] = {"worker": vote.worker.code, "kind": vote.kind, "choice": choice}
@@ -463,20 +482,21 @@ def vote_row(vote: Vote) -> dict[str, Any]:
 
 
 def remark_row(remark: Remark) -> dict[str, Any]:
-    """A worker's remark on an item as it is exported."""
+    """A worker's remark on a problem as an exported row."""
     columns = {name: getattr(remark, name) for name in ("kind", "reason", "text")}
     return {"worker": remark.worker.code, **columns, "at": moment(remark.at)}
 
 
 def moment(at: datetime) -> str:
-    """A moment, to the second."""
+    """Format a moment as ISO 8601, to the second."""
     return at.isoformat(timespec="seconds")
 
 
 def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
-    """The choice of most voters as a prediction, with shares of the votes as scores.
+    """The majority choice of votes as a prediction.
 
-    A tie, or nobody who can tell, is an abstention.
+    Its scores are shares of the votes. `asked` is the number of votes that were asked for. A tie is an abstention, and
+    so are votes that all say "cannot tell".
     """
     cast = [vote.choice for vote in votes if vote.choice is not None]
     identity = (row.family, row.variant, "people", f"majority-of-{asked}")

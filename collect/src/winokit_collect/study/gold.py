@@ -1,12 +1,13 @@
-"""Gold questions: judgements whose answer is known, mixed into the work so that nobody can tell them from it.
+"""Gold questions: tasks with a known answer, mixed with other tasks to check workers.
 
-They are problems of the study itself that people have settled: all votes are in and say the same, and that is what the
-author, or the dataset, says. Until a study has enough of its own, and where twins are written, those that come with
-winokit stand in, or a file of the requester's; they are written like what workers write.
+They are problems of the study itself on which people agree: all votes are in and are the same, and match the answer
+of the author or the dataset. As long as there are few of them, gold questions from a file are used as well, if
+workers write twins or the requester has named a file. Those that come with winokit are written like twins of
+workers.
 
-Nothing about them is special to whoever looks: the same page, pay, lease and receipt, the same number of statements,
-and a count of what is left that goes down by one whatever comes. When one comes is drawn with the study's secret. One
-that is skipped, or left until its time is over, counts as not right.
+Workers cannot tell them from other tasks: page, pay, lease, receipt and number of SQL statements are the same, and
+the number of tasks that are left goes down by one with each. The study's secret decides when one comes. A gold
+question that is skipped, or not answered in time, counts as not right.
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from winokit import Problem
 from winokit_collect.study import ledger, schema
-from winokit_collect.study.content import place_of, read_gold
+from winokit_collect.study.content import read_gold, text_path
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.schema import LEASES, TASKS, VOTE_ROWS, Lease, ProblemRow, Task, Vote
 from winokit_collect.study.settings import rule_of
@@ -26,9 +27,9 @@ from winokit_collect.study.validity import UNANIMOUS_YES, settle_problem
 from winokit_collect.study.voting import SHOWN_AS
 
 MOST_OWN = 500
-"""Maximum number of a study's problems that become gold, for each kind of judgement: more than a worker ever sees."""
+"""Most problems of a study that become gold questions, for each kind of judgement. No worker sees so many."""
 FEWEST = 2
-"""Fewest votes that settle a gold question: one vote alone settles nothing."""
+"""Fewest votes that make a problem a gold question."""
 MISSED = (schema.RELEASED, schema.EXPIRED)
 """Final states of a lease whose worker has not answered."""
 # Asked after every vote, and made once: making a query takes longer than running it.
@@ -50,7 +51,8 @@ _VOTE_COLUMNS = (
     _OWN_COUNT.scalar_subquery().label("others"),
 )
 _VOTES_ON = Prepared(select(*_VOTE_COLUMNS).where(*_IS_ON_PROBLEM, VOTE_ROWS.c.counted, ~VOTE_ROWS.c.gold))
-"""Count and extremes of a kind's votes on a problem, the number asked for, and the gold of the study's own."""
+"""Query of the votes of a kind on a problem (number, lowest and highest choice), the number asked for, the gold task
+made of the problem, and the number of such tasks."""
 _IS_MISSED = or_(*(LEASES.c.state == state for state in MISSED))
 _LEASED_TASKS = select(func.count()).select_from(LEASES).join(TASKS, TASKS.c.id == LEASES.c.task_id)
 _MISSED = _LEASED_TASKS.where(LEASES.c.worker_id == _ME, _IS_MISSED, TASKS.c.gold)
@@ -59,10 +61,10 @@ _IS_OWN_GOLD = (VOTE_ROWS.c.worker_id == _ME, VOTE_ROWS.c.gold, VOTE_ROWS.c.is_r
 _SCORE = Prepared(select(func.count(), _RIGHT, _MISSED.scalar_subquery()).where(*_IS_OWN_GOLD))
 
 
-def has_given_gold(study: Study) -> bool:
-    """Whether a study has gold questions from a file.
+def uses_gold_file(study: Study) -> bool:
+    """Whether a study uses gold questions from a file.
 
-    The file is the requester's, or the bundled one of questions that are like written twins.
+    The file is the requester's, or the bundled one if the study's workers write twins.
     """
     kinds = set(study.config.tasks.kinds)
     own_file = study.config.gold
@@ -71,12 +73,12 @@ def has_given_gold(study: Study) -> bool:
     return bool(study.config.quality.gold_share) and has_judgements and has_questions
 
 
-def add_given(study: Study, session: Session) -> None:
-    """Add the gold questions of the study's file.
+def add_gold_from_file(study: Study, session: Session) -> None:
+    """Store the gold questions of the study's file.
 
-    Twins stay together, so that nobody gets both.
+    There is a task for each kind that fits a question. Twins are stored as one group, so that no worker gets both.
     """
-    gold = read_gold(place_of(study, study.config.gold, "gold.jsonl"), study.config.language)
+    gold = read_gold(text_path(study, study.config.gold, "gold.jsonl"), study.config.language)
     groups = {name: schema.Group(name=name, origin=schema.GOLD) for name in gold.groups}
     session.add_all(groups.values())
     session.flush()
@@ -92,9 +94,9 @@ def add_given(study: Study, session: Session) -> None:
 
 
 def gold_answer(problem: Problem, kind: str) -> int | None:
-    """The choice that a vote on a gold question must make.
+    """The right choice for a gold question of a kind of task.
 
-    None if it is not known or the question cannot be shown.
+    None if the answer is not known, or if the problem cannot be shown as this kind of task.
     """
     if kind in (schema.VALIDATE, schema.EVALUATE):
         return problem.answer
@@ -106,7 +108,10 @@ def gold_answer(problem: Problem, kind: str) -> int | None:
 
 
 def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
-    """Whether a vote on a gold question is the known one."""
+    """Whether a vote on a gold question has the right choice.
+
+    `leased` is the row of the vote's task. A choice of None, "cannot tell", is wrong.
+    """
     # Earlier versions, which had no gold of the study's own, did not store it.
     answer = (leased.topic or {}).get("answer")
     if answer is None:
@@ -116,11 +121,10 @@ def is_right(study: Study, leased: Row[Any], choice: int | None) -> bool:
 
 
 def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None:
-    """Store the decision about a problem by the votes of some kinds.
+    """Store the decision on a problem, from its votes of some kinds.
 
-    Without kinds, by all of them.
-
-    What follows is written down too: whether it is gold now, and what is owed for fooling the model.
+    Without `kinds`, from the votes of all kinds. Also updates whether the problem is a gold question, and the bonus for
+    fooling the model.
     """
     if not kinds or schema.VALIDATE in kinds:
         settle_problem(session, rule_of(session, study, row.settings_id), row)
@@ -131,6 +135,10 @@ def settle(session: Session, study: Study, row: ProblemRow, *kinds: str) -> None
 
 
 def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> None:
+    """Turn a problem into a gold question if its votes agree.
+
+    If they no longer agree, it is no longer asked. `kind` is the kind of task whose votes are meant.
+    """
     votes_on = _VOTES_ON.all(session, problem=row.id, kind=kind)[0]
     problem = schema.to_problem(row, study.config.language)
     reference = gold_answer(problem, kind)
@@ -142,25 +150,24 @@ def _settle_gold(session: Session, study: Study, row: ProblemRow, kind: str) -> 
     elif row.valid is False:
         is_settled = False
     if votes_on.own is not None:
-        _renew_gold(session, votes_on.own, votes_on.most if is_settled else None)
+        _update_gold(session, votes_on.own, votes_on.most if is_settled else None)
     elif is_settled and votes_on.others < MOST_OWN:
         session.add(_make_gold_task(row, kind, -row.id, votes_on.most))
 
 
 def _make_gold_task(row: ProblemRow, kind: str, rank: int, answer: int) -> Task:
-    """Make a judgement that everybody gets.
+    """Make a gold task: a judgement that every worker may get.
 
-    A problem of the study's own has a rank below zero.
+    `rank` is below zero for a problem of the study itself.
     """
     return schema.task_about(row, kind, rank, asked=None, gold=True, topic={"answer": answer})
 
 
-def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
-    """Ask a gold question of the study's own with another answer.
+def _update_gold(session: Session, task_id: int, answer: int | None) -> None:
+    """Change the right answer of a gold question.
 
-    If its answer is not known any more, it is no longer asked.
-
-    What was said to it then counts neither for nor against anybody.
+    The question was made from a problem of the study. With None as the answer it is no longer asked. Earlier votes on
+    it then count neither for nor against their workers.
     """
     task = session.get_one(Task, task_id)
     if answer is not None and task.topic == {"answer": answer}:
@@ -174,15 +181,19 @@ def _renew_gold(session: Session, task_id: int, answer: int | None) -> None:
 
 
 def gold_score(session: Session, worker_id: int) -> tuple[int, int]:
-    """Numbers of gold questions that a worker was asked, and got right."""
+    """Numbers of gold questions that a worker had, and answered right.
+
+    Skipped questions count as had and not right.
+    """
     seen_count, right_count, skipped_count = _SCORE.all(session, me=worker_id)[0]
     return seen_count + skipped_count, right_count
 
 
-def looks_last(study: Study, leased: Row[Any]) -> bool:
-    """Whether a vote on gold is treated like the last on a problem.
+def is_treated_as_last(study: Study, leased: Row[Any]) -> bool:
+    """Whether a gold vote is processed like the last vote on a problem.
 
-    That is as often as for other problems, and drawn with the study's secret.
+    This is so as often as for other problems, so that the time it takes reveals nothing. It is drawn with the study's
+    secret.
     """
     vote_name = f"{leased.worker_id} {leased.problem_id} {leased.kind}"
     digits = study.signer.digest("last vote", vote_name)[:13]

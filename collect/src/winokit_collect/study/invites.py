@@ -1,11 +1,11 @@
-"""Links that let somebody in: signed, expiring, used as often as they say and no more often.
+"""Invite links and personal links: signed, expiring, and limited in their uses.
 
-A link is claimed by pressing a button, not by being opened: programs that preview links must not use them up.
+A link is used by pressing a button, not by opening it, since programs that preview links must not use it up.
 
-A link that was used lets nobody in again. It has been in mails and chats, and whoever finds it there would be taken for
-the worker who came by it. That worker comes back, in any browser, by a personal link which only their own pages show.
-A link from the requester that lets a worker in again makes the earlier personal one useless: it may be in other hands.
-Platforms send their workers again themselves, and say who they are; those have no personal link.
+A used link lets nobody in again: it may be found in mails and chats, by other people than the worker who used it.
+That worker comes back, in any browser, by a personal link that only their own pages show. If a requester makes a
+link that lets a worker in again, the worker's earlier personal link ends, since somebody else may have it.
+Platforms send their workers again themselves, and say who they are, so these workers have no personal link.
 """
 
 import secrets
@@ -29,9 +29,9 @@ TOO_OLD = say("refusals.link_used")
 
 
 class InviteLink(NamedTuple):
-    """A link as a requester sees it.
+    """An invite with its link.
 
-    `path` follows the server's own address.
+    `path` is the part of the address after the server's name.
     """
 
     invite: Invite
@@ -47,9 +47,10 @@ def create(
     worker: str | None = None,
     actor: str = "system",
 ) -> InviteLink:
-    """Create a link for new workers.
+    """Create an invite link for new workers, valid for `days`.
 
-    With a worker's code, the link lets that worker in again, for example on another device.
+    Without `days`, as long as the study's settings say. With the code of a `worker`, the link lets that worker in again
+    once, for example on another device. Raises NotNow if the study is closed.
     """
     if study.why_closed:
         raise NotNow(study.why_closed)
@@ -78,7 +79,11 @@ def create(
 
 
 def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
-    """Use a link: a new worker, or the one it lets in again."""
+    """Use an invite link, and return the worker whom it lets in.
+
+    That is a new worker, or the one for whom the link was made. Raises LinkExpired if the link is used up, revoked or
+    too old. `browser` identifies the browser, None if that is unknown.
+    """
     with study.store.write() as session:
         invite = _find_invite(study, session, token)
         is_open = (Invite.uses < Invite.most_uses, Invite.revoked_at.is_(None), Invite.expires_at > study.now())
@@ -100,14 +105,17 @@ def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
 
 
 def browser_hash(study: Study, browser: str | None) -> str | None:
-    """A keyed hash of what a browser is known by."""
+    """Keyed hash of a browser's identifier.
+
+    None if there is no identifier.
+    """
     return browser and study.signer.digest("browser", browser)
 
 
 def look(study: Study, token: str) -> Invite:
-    """Return the invite of a link before it is used.
+    """Find the invite of a link without using it.
 
-    A link that cannot be used any more is refused as `claim` would refuse it.
+    Raises LinkExpired if the link cannot be used any more.
     """
     with study.store.read() as session:
         invite = _find_invite(study, session, token)
@@ -118,7 +126,7 @@ def look(study: Study, token: str) -> Invite:
 
 
 def personal_path(study: Study, worker: Worker | Row[Any]) -> str:
-    """Path of the link by which a worker comes back.
+    """Path of a worker's personal link, by which they come back.
 
     Empty for workers whom a platform sends.
     """
@@ -127,7 +135,10 @@ def personal_path(study: Study, worker: Worker | Row[Any]) -> str:
 
 
 def returning(study: Study, token: str) -> Row[Any]:
-    """The worker whose personal link this is."""
+    """The worker to whom a personal link belongs.
+
+    Raises LinkExpired if the link was replaced by a newer one, or belongs to a pilot that has ended.
+    """
     code, version = study.signer.read(PERSONAL, token)
     try:
         worker = workers.get(study, code)
@@ -141,23 +152,26 @@ def returning(study: Study, token: str) -> Row[Any]:
 
 
 def come_back(study: Study, worker: Worker | Row[Any], browser: str | None) -> None:
-    """Note that a worker has used their personal link, and in which browser."""
+    """Store that a worker has used their personal link.
+
+    A hash of the browser is stored with it.
+    """
     with study.store.write() as session:
         workers.note_browser(study, session, worker.id, browser_hash(study, browser))
         study.log(session, f"worker:{worker.code}", "return")
 
 
 def listing(study: Study) -> list[InviteLink]:
-    """Every link that was handed out, newest first."""
+    """All invite links, newest first."""
     with study.store.read() as session:
         invites = session.scalars(select(Invite).order_by(Invite.created_at.desc(), Invite.id))
         return [_make_link(study, invite) for invite in invites]
 
 
 def revoke(study: Study, invite_id: str, actor: str) -> None:
-    """Make a link useless.
+    """Revoke an invite link, so that nobody else can use it.
 
-    Workers who came in by it stay.
+    Workers who came by it stay.
     """
     with study.store.write() as session:
         invite = found(session.get(Invite, invite_id), "no such link")
@@ -166,6 +180,10 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
 
 
 def _find_invite(study: Study, session: Session, token: str) -> Invite:
+    """Find the invite that a link's token names.
+
+    Raises NotAllowed if the token is forged.
+    """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
     invite_id = str(study.signer.read(PURPOSE, token))
@@ -176,5 +194,6 @@ def _find_invite(study: Study, session: Session, token: str) -> Invite:
 
 
 def _make_link(study: Study, invite: Invite) -> InviteLink:
+    """The link of a stored invite, with its signed token."""
     token = study.signer.sign(PURPOSE, invite.id)
     return InviteLink(invite, f"/join/{token}")

@@ -32,14 +32,15 @@ from winokit_collect.study.workers import by_code
 
 MOST_CENTS = 100_000
 FOOLED = "fooled"
-"""Why the bonus for a pair that fools the model is paid."""
+"""Reason of the ledger line for a pair that fools the model."""
 _LINE = Prepared(insert(PAYMENTS), "worker_id", "submission_id", "reason", "cents", "note", "at")
 
 
 def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission_id: int) -> int:
-    """Add the ledger line of what a submission earns.
+    """Add the pay for a submission to the ledger.
 
-    It earns its kind's pay if it counts, or if it came late and the study pays for late work.
+    Returns its cents. 0 and no line if it earns nothing: it must count, or have come late in a study that pays for late
+    work.
     """
     kind = submitted["kind"]
     is_late = submitted["why_not"] == LATE
@@ -52,12 +53,10 @@ def pay(session: Session, study: Study, submitted: Mapping[str, Any], submission
 
 
 def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
-    """Owe the author of a pair the bonus for fooling the model.
+    """Add or remove the bonus for a pair that fools the model.
 
-    It is owed once both problems are valid, and no longer if they are not.
-
-    To be called whenever something was decided about a problem. What a payout has taken up already stays, and so does
-    what was earned with a pair that is taken out later.
+    The author is owed it while both problems are valid. To be called after every decision about a problem. A bonus that
+    is already paid or part of a payout stays, and so does the bonus for a pair that is withdrawn later.
     """
     cents = study.config.pay.cents(FOOLED)
     if not cents or row.submission_id is None:
@@ -81,9 +80,9 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
 
 
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
-    """Owe a worker something more.
+    """Add a bonus for a worker to the ledger.
 
-    A negative amount corrects what was written before.
+    A negative amount is a correction. Raises Incomplete if the amount is 0 or too large.
     """
     if not cents or abs(cents) > MOST_CENTS:
         raise Incomplete({"cents": f"an amount up to {MOST_CENTS / 100:,.2f} expected"})
@@ -95,10 +94,10 @@ def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
 
 
 def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
-    """Amounts that each worker is owed, in the order in which they joined.
+    """Earned, paid and open amounts of each worker, in the order of joining.
 
-    Rows of `code`, `platform`, `earned_cents`, `settled_cents`, `under_way_cents`, which a payout has taken up,
-    `lines` of the ledger, and `open_cents`, which is still to be paid.
+    Each row has `code`, `platform`, `earned_cents`, `settled_cents` (paid), `under_way_cents` (part of a payout that is
+    not finished), `lines` (number of ledger lines) and `open_cents` (still to be paid).
     """
     earned = func.sum(Payment.cents)
     is_settled = Payment.settled_at.is_not(None)
@@ -115,14 +114,17 @@ def balances(study: Study) -> Sequence[Row[str, str, int, int, int, int, int]]:
 
 
 def entries(study: Study) -> Sequence[Payment]:
-    """The lines of the ledger, oldest first, each with its worker."""
+    """All lines of the ledger, oldest first, with their workers loaded."""
     with study.store.read() as session:
         query = select(Payment).options(selectinload(Payment.worker)).order_by(Payment.id)
         return session.scalars(query).all()
 
 
 def newest_entries(study: Study, most: int) -> Sequence[Payment]:
-    """The newest lines, newest first, each with its worker and payout."""
+    """The newest `most` lines of the ledger, newest first.
+
+    Workers and payouts are loaded with them.
+    """
     loaded = (selectinload(Payment.worker), selectinload(Payment.job))
     with study.store.read() as session:
         query = select(Payment).options(*loaded).order_by(Payment.id.desc()).limit(most)
@@ -131,22 +133,23 @@ def newest_entries(study: Study, most: int) -> Sequence[Payment]:
 
 @dataclass(frozen=True)
 class PayoutProgress:
-    """Progress of the payouts that were planned together, as long as one is left.
+    """Progress of unfinished payouts, and payouts that need attention.
 
-    It also has the payouts to look at.
+    `done` and `planned` count all payouts that were planned together with one that is not finished. Both are 0 if all
+    are finished.
     """
 
     done: int
     planned: int
     uncertain: Sequence[PayoutJob]
     ended: Sequence[PayoutJob]
-    """The last ones that were confirmed or refused, newest first."""
+    """Payouts that were confirmed or refused last, newest first."""
     waiting: Sequence[str] = ()
-    """What the platform asked to wait for."""
+    """Reasons why the platform asked to wait."""
 
 
 def payouts(study: Study, most: int) -> PayoutProgress:
-    """Progress of payouts, with the last `most` that have ended."""
+    """Read the progress of payouts, with the `most` that ended last."""
     is_left = PayoutJob.state.in_((PLANNED, SENT))
     together = PayoutJob.planned_at.in_(select(PayoutJob.planned_at).where(is_left))
     jobs = select(PayoutJob).options(selectinload(PayoutJob.worker))

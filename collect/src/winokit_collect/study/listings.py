@@ -1,4 +1,4 @@
-"""Problems with their votes, submissions and the audit log, filtered and page by page, newest first."""
+"""Lists of problems, submissions and the audit log, filtered and in pages, newest first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(Pro
 
 @dataclass(frozen=True)
 class ListingPage(Generic[T]):
-    """Some of what was found."""
+    """One page of a list, with the totals of rows and pages."""
 
     rows: Sequence[T]
     total: int
     number: int
     pages: int
     at: datetime | None = None
-    """When it was counted, if that is not now."""
+    """Time at which the rows were counted, None for now."""
 
 
 def problems(
@@ -51,28 +51,28 @@ def problems(
     page: int = 1,
     per_page: int = PER_PAGE,
 ) -> ListingPage[ProblemRow]:
-    """The problems that are asked for, each with its author and its votes.
+    """One page of the problems that pass a filter, newest first.
 
-    What is empty does not count; a status is one of STATUSES, an author the code of a worker.
+    Authors and votes are loaded with them. A filter that is empty lets everything through. `status` is one of STATUSES,
+    `author` the code of a worker, `text` a part of the problem's text.
     """
-    which = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
-    return page_of(study, ProblemRow, which, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
+    conditions = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
+    return page_of(study, ProblemRow, conditions, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
 
 
 def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) -> tuple[ProblemRow | None, int]:
-    """Newest problem of a filter that no requester has decided about.
+    """Newest problem that passes a filter and has no requester's decision.
 
-    Also returns how many such problems there are.
-
-    `before` is the number of the one that was looked at last: problems that were passed over come after the others.
+    Returns the problem, or None, and the number of such problems. `before` is the number of the problem shown last:
+    problems with higher numbers come again only after all others. `wanted` has the filters of `problems`.
     """
     last = select(Adjudication.valid).where(Adjudication.problem_id == ProblemRow.id).order_by(Adjudication.id.desc())
     is_undecided = last.limit(1).scalar_subquery().is_(None)
-    which = [*_filter_problems(study, **wanted), is_undecided, ~ProblemRow.withdrawn]
+    conditions = [*_filter_problems(study, **wanted), is_undecided, ~ProblemRow.withdrawn]
     with study.store.read() as session:
-        counting = select(func.count()).select_from(ProblemRow).where(*which)
+        counting = select(func.count()).select_from(ProblemRow).where(*conditions)
         count = session.scalar(counting) or 0
-        numbers = select(ProblemRow.id).where(*which).order_by(ProblemRow.id.desc()).limit(1)
+        numbers = select(ProblemRow.id).where(*conditions).order_by(ProblemRow.id.desc()).limit(1)
         number = None
         if before is not None:
             number = session.scalar(numbers.where(ProblemRow.id < before))
@@ -85,7 +85,7 @@ def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) ->
 def _filter_problems(
     study: Study, *, status: str = "", domain: str = "", origin: str = WRITTEN, author: str = "", text: str = ""
 ) -> list[ColumnElement[bool]]:
-    """The conditions of a filter of problems."""
+    """SQL conditions for the filters of `problems`."""
     by_author = select(Worker.id).where(Worker.code == author).scalar_subquery()
     whole_text: ColumnElement[str] = ProblemRow.before.concat("_").concat(ProblemRow.after)
     if text.isascii() and not study.store.is_sqlite:
@@ -103,7 +103,7 @@ def _filter_problems(
 
 
 def _filter_status(status: str) -> list[ColumnElement[bool]]:
-    """The conditions of one of STATUSES, none for an empty one."""
+    """SQL conditions for one of STATUSES. Empty for an empty status."""
     rules: list[ColumnElement[bool]] = []
     if status:
         rules.append(ProblemRow.withdrawn.is_(status == "withdrawn"))
@@ -119,7 +119,10 @@ def _filter_status(status: str) -> list[ColumnElement[bool]]:
 
 
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
-    """One problem with its votes, submission and decisions, and its twins."""
+    """Read one problem with its votes, submission and decisions, and its twins.
+
+    Raises NotFound if there is none with this number.
+    """
     with study.store.read() as session:
         stored_row = session.get(ProblemRow, problem_id, options=IN_DETAIL)
         row = found(stored_row, f"no problem {problem_id}")
@@ -140,7 +143,11 @@ def submissions(
     page: int = 1,
     per_page: int = PER_PAGE,
 ) -> ListingPage[Submission]:
-    """Submissions with their workers and problems, or the one with a number."""
+    """One page of the submissions that pass a filter.
+
+    Workers and problems are loaded with them. `worker` is a worker's code. `number` selects a single submission.
+    Filters that are empty or None let everything through.
+    """
     whose = select(Worker.id).where(Worker.code == worker).scalar_subquery()
     conditions: list[ColumnElement[bool]] = []
     if worker:
@@ -158,7 +165,10 @@ def submissions(
 def log_entries(
     study: Study, limit: int = 100, *, before: int | None = None, action: str | None = None
 ) -> Sequence[LogEntry]:
-    """The newest lines of the audit log, or the newest before one."""
+    """The newest `limit` lines of the audit log.
+
+    With `before`, only lines with a lower number. With `action`, only lines of this action.
+    """
     conditions: list[ColumnElement[bool]] = []
     if before is not None:
         conditions.append(LogEntry.id < before)
@@ -172,25 +182,26 @@ def log_entries(
 def page_of(
     study: Study,
     table: type[T],
-    which: Sequence[ColumnElement[bool]],
+    conditions: Sequence[ColumnElement[bool]],
     order: Sequence[Any],
     page: int,
     per_page: int = PER_PAGE,
     shown: Sequence[ORMOption] = (),
 ) -> ListingPage[T]:
-    """Return a page of a table.
+    """Read one page of a table.
 
-    Its keys are selected first, from indexes alone. Only these rows are then read.
+    `conditions` select its rows, `order` has the columns to sort by, `shown` the related rows to load. The keys are
+    selected first, from indexes alone. Only their rows are then read.
     """
     key: Any = inspect(table).primary_key[0]
-    keys_query = select(key).where(*which).order_by(*order).limit(per_page)
+    keys_query = select(key).where(*conditions).order_by(*order).limit(per_page)
     with study.store.read() as session:
         number = max(page, 1)
         start = (max(page, 1) - 1) * per_page
         keys = session.scalars(keys_query.offset(start)).all()
         total = start + len(keys)
         if len(keys) == per_page or (start and not keys):  # there may be more, or less, than what was found here
-            counting = select(func.count()).select_from(table).where(*which)
+            counting = select(func.count()).select_from(table).where(*conditions)
             total = session.scalar(counting) or 0
         listing = page_from(range(total), page, per_page)
         if listing.number != number:
@@ -202,7 +213,10 @@ def page_of(
 
 
 def page_from(rows: Sequence[T], page: int, per_page: int = PER_PAGE) -> ListingPage[T]:
-    """A page of rows that are there."""
+    """Cut one page out of a sequence of rows.
+
+    A page number that is too high or too low gives the last or the first page.
+    """
     pages = max(1, -(-len(rows) // per_page))
     number = min(max(page, 1), pages)
     end = number * per_page

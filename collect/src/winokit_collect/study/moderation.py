@@ -1,8 +1,8 @@
-"""Blocks, discards, decisions over votes, and withdrawals, by requesters or on their behalf.
+"""Blocks, discarded work, decisions on problems, and withdrawals.
 
-A worker who withdraws has their sentences and judgements taken out, as the consent page promises; pay stays owed.
-Texts, votes, remarks, drafts and signals are deleted, not marked. The ledger needs the rest, which remains: that
-something was handed in, when, and what it earned. The places become free, so that others are asked instead.
+When a worker withdraws, their sentences and judgements are taken out, as the consent page promises, and their pay
+stays owed. Texts, votes, remarks, drafts and signals are deleted. The ledger needs the rest: that something was
+handed in, when, and what it earned. The places in tasks become free, so that others are asked instead.
 """
 
 from collections.abc import Collection
@@ -34,18 +34,25 @@ ERASED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """Numbers of what was taken out, and the amount still owed."""
+    """Result of a worker's withdrawal.
+
+    The numbers of deleted judgements and texts, and the amount still owed.
+    """
 
     code: str
     judgements: int
     texts: int
     open_cents: int
     is_forgotten: bool
-    """Nothing ties the code to a person any more. While a platform has to pay them, it must know whom."""
+    """Whether nothing ties the code to a person any more. While something is owed, the platform must know their
+    name."""
 
 
 def check_gold(study: Study, session: Session, worker_id: int) -> None:
-    """Block a worker who fails too many gold questions, if the study does so by itself."""
+    """Block a worker who fails too many gold questions.
+
+    Only if the study's settings block automatically. They also say whether the worker's votes are then discarded.
+    """
     settings = study.config.quality
     seen_count, right_count = gold_score(session, worker_id)
     is_failing = seen_count >= settings.gold_least_seen and right_count < settings.gold_least_accuracy * seen_count
@@ -57,38 +64,42 @@ def check_gold(study: Study, session: Session, worker_id: int) -> None:
     reason = f"{right_count} of {seen_count} gold questions right"
     _block_worker(study, session, worker, reason, "system")
     if settings.discard_blocked:
-        _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{reason}", "system", kinds=schema.VOTES)
+        _discard_all(study, session, worker.id, f"{schema.WITH_WORKER}{reason}", "system", kinds=schema.VOTES)
 
 
 @retried
 def block(study: Study, code: str, why: str, actor: str, *, discard_work: bool = False) -> None:
-    """Give a worker no more tasks and free the places they hold.
+    """Block a worker: they get no more tasks, and their leases end.
 
-    If asked, also take out all their work.
+    With `discard_work`, everything they have handed in stops counting too. `why` is stored, `actor` is named in the
+    audit log.
     """
     with study.store.write() as session:
         worker = _find_present_worker(session, code)
         _block_worker(study, session, worker, why, actor)
         if discard_work:
-            _take_out_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
+            _discard_all(study, session, worker.id, f"{schema.WITH_WORKER}{why}", actor)
 
 
 @retried
 def discard_votes(study: Study, code: str, actor: str) -> int:
-    """Take out a blocked worker's votes, so that others are asked.
+    """Discard all votes of a blocked worker, so that others are asked instead.
 
-    Returns the number of votes.
+    Returns the number of votes. Raises NotNow if the worker is not blocked.
     """
     with study.store.write() as session:
         worker = _find_present_worker(session, code)
         if worker.state != schema.BLOCKED:
             raise NotNow(f"{code} is not blocked; block them first")
         reason = f"{schema.WITH_WORKER}{worker.state_why or 'blocked'}"
-        return _take_out_all(study, session, worker.id, reason, actor, kinds=schema.VOTES)
+        return _discard_all(study, session, worker.id, reason, actor, kinds=schema.VOTES)
 
 
 def blocked_votes(study: Study) -> dict[str, int]:
-    """Votes of each blocked worker that still decide something, by code."""
+    """Number of counting votes of each blocked worker, by the worker's code.
+
+    Gold questions and workers without such votes are left out.
+    """
     counted = (schema.Vote.counted, ~schema.Vote.gold, schema.Worker.state == schema.BLOCKED)
     query = select(schema.Worker.code, func.count()).join(schema.Vote, schema.Vote.worker_id == schema.Worker.id)
     query = query.where(*counted).group_by(schema.Worker.id, schema.Worker.code).order_by(schema.Worker.id)
@@ -97,7 +108,7 @@ def blocked_votes(study: Study) -> dict[str, int]:
 
 
 def unblock(study: Study, code: str, actor: str) -> None:
-    """Let a worker work again."""
+    """Let a blocked worker work again."""
     with study.store.write() as session:
         worker = _find_present_worker(session, code)
         worker.state = schema.ACTIVE
@@ -107,20 +118,23 @@ def unblock(study: Study, code: str, actor: str) -> None:
 
 @retried
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
-    """Take a submission out, and ask for its place again.
+    """Discard a submission, so that somebody else is asked instead.
 
-    It stays stored and paid, but no longer counts.
+    It stays stored and paid, but no longer counts. `why` is the reason that its worker reads.
     """
     with study.store.write() as session:
         row = session.get(schema.Submission, submission_id, with_for_update=True)
         submission = found(row, f"no submission {submission_id}")
         if submission.counted:
-            _take_out(study, session, submission, why, actor)
+            _discard_submission(study, session, submission, why, actor)
 
 
 @retried
 def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, requester: str) -> None:
-    """Decide over the votes on a problem, or take such a decision back."""
+    """Store a requester's decision on a problem, which overrules its votes.
+
+    `valid` is None to withdraw an earlier decision, after which the votes decide again.
+    """
     with study.store.write() as session:
         # A last vote, or somebody else who decides at the same moment, waits for this lock.
         lock = {"key_share": True}
@@ -135,16 +149,17 @@ def adjudicate(study: Study, problem_id: int, valid: bool | None, note: str, req
 
 
 def _block_worker(study: Study, session: Session, worker: schema.Worker, why: str, actor: str) -> None:
+    """Mark a worker as blocked and end their leases."""
     worker.state = schema.BLOCKED
     worker.state_why = why[:500]
     end_leases(session, schema.RELEASED, schema.Lease.worker_id == worker.id)
     study.log(session, actor, "block", worker.code, why=why[:500])
 
 
-def _take_out(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
-    """Let a submission count no more.
+def _discard_submission(study: Study, session: Session, submission: schema.Submission, why: str, actor: str) -> None:
+    """Discard one submission, and free its place in the task.
 
-    Its place becomes free, and its written problems are withdrawn.
+    It no longer counts. Problems written in it are withdrawn, and nobody new is asked about them.
     """
     submission.counted = False
     submission.why_not = f"{schema.DISCARDED}{why}"[:500]
@@ -171,14 +186,15 @@ def _take_out(study: Study, session: Session, submission: schema.Submission, why
 
 
 def _ask_one_fewer(session: Session, task_id: int) -> None:
+    """Lower the number of submissions that a task asks for by one."""
     lowered = update(schema.Task).where(schema.Task.id == task_id).values(asked=schema.Task.asked - 1)
     session.execute(lowered)
 
 
-def _take_out_all(
+def _discard_all(
     study: Study, session: Session, worker_id: int, why: str, actor: str, *, kinds: Collection[str] | None = None
 ) -> int:
-    """Take out submissions of a worker, all or some kinds.
+    """Discard the counting submissions of a worker, of all kinds or of `kinds`.
 
     Returns their number.
     """
@@ -187,12 +203,15 @@ def _take_out_all(
         query = query.where(schema.Submission.kind.in_(kinds))
     submissions = session.scalars(query.order_by(schema.Submission.task_id)).all()
     for submission in submissions:
-        _take_out(study, session, submission, why, actor)
+        _discard_submission(study, session, submission, why, actor)
     return len(submissions)
 
 
 def _find_present_worker(session: Session, code: str) -> schema.Worker:
-    """Find a worker who has not withdrawn, and lock the row."""
+    """Find a worker by code and lock the row.
+
+    Raises NotNow if the worker has withdrawn.
+    """
     worker = by_code(session, code, for_update=True)
     if worker.state == schema.WITHDRAWN:
         raise NotNow(f"{code} has withdrawn")
@@ -201,14 +220,17 @@ def _find_present_worker(session: Session, code: str) -> schema.Worker:
 
 @retried
 def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
-    """Take a worker out of the study, for good."""
+    """Delete a worker's texts and judgements, and end their participation.
+
+    What they earned stays owed. Their identity on the platform is deleted as soon as nothing is owed.
+    """
     with study.store.write() as session:
         worker = _find_present_worker(session, code)
         # Leases before tasks, as when something is handed in, so that nobody waits in a circle.
         judging_tasks = select(schema.Task.id).join(schema.ProblemRow, schema.ProblemRow.id == schema.Task.problem_id)
         about_theirs = schema.Lease.task_id.in_(judging_tasks.where(schema.ProblemRow.author_id == worker.id))
         end_leases(session, schema.RELEASED, or_(schema.Lease.worker_id == worker.id, about_theirs))
-        _take_out_all(study, session, worker.id, WITHDREW, actor)
+        _discard_all(study, session, worker.id, WITHDREW, actor)
         judgements, texts = _erase_work(session, worker.id)
         worker.state = schema.WITHDRAWN
         worker.state_why = None
@@ -221,9 +243,9 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
 
 
 def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
-    """Delete the identity of a withdrawn worker unless something is owed.
+    """Delete the identity of a withdrawn worker, unless something is owed to them.
 
-    Returns whether nothing ties the code to a person now.
+    Returns whether nothing ties the worker's code to a person any more.
     """
     if worker.state != schema.WITHDRAWN or session.scalar(_select_open_cents(worker.id)):
         return session.get(schema.Identity, worker.id) is None
@@ -233,14 +255,18 @@ def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
 
 
 def _select_open_cents(worker_id: int) -> Select[int]:
+    """Query of the amount not yet paid to a worker.
+
+    Null if they earned nothing.
+    """
     is_open = (schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None))
     return select(func.sum(schema.Payment.cents)).where(*is_open)
 
 
 def _erase_work(session: Session, worker_id: int) -> tuple[int, int]:
-    """Delete a worker's votes and texts.
+    """Delete a worker's votes, texts, drafts and remarks.
 
-    Returns the numbers of judgements and of texts.
+    Others' remarks on the texts are deleted too. Returns the numbers of votes and of texts.
     """
     erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
     texts = session.execute(erase.returning(schema.ProblemRow.id)).all()

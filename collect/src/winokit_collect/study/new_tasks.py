@@ -1,10 +1,11 @@
-"""New tasks: topics to write about, gold questions, a dataset for people to solve, and judgements of what comes in.
+"""Make the tasks of a study: topics to write about, gold questions, and problems to solve or judge.
 
 Preparing a study again adds what the config asks for beyond what is there, and takes nothing away.
 
-With `evaluate`, people are asked as if they were a model: the problems of an existing dataset, whole or distorted. The
-papers only expect people to fail where the text is cut so that nobody could know; here they can be asked. With `judge`,
-they say of its problems what they would say of written ones, as Trichelair et al. (2018) had WSC273 judged.
+With `evaluate`, people are asked as if they were a model: the problems of an existing dataset, whole or distorted.
+The papers only expect people to fail where the text is cut so that nobody could know; here they can be asked. With
+`judge`, they say of its problems what they would say of written ones, as Trichelair et al. (2018) had WSC273
+judged.
 """
 
 import random
@@ -19,8 +20,8 @@ from winokit import Dataset, Problem, load
 from winokit.extend import ORIGINAL, TRANSFORMS, BadInput, Variant, grouped, switch
 from winokit_collect.study import schema
 from winokit_collect.study.config import StudyConfig
-from winokit_collect.study.content import DOMAINS, Topic, place_of, read_topics
-from winokit_collect.study.gold import add_given, has_given_gold
+from winokit_collect.study.content import DOMAINS, Topic, read_topics, text_path
+from winokit_collect.study.gold import add_gold_from_file, uses_gold_file
 from winokit_collect.study.study import Study
 from winokit_collect.study.voting import SHOWN_AS
 
@@ -28,7 +29,7 @@ DATA = "problems.jsonl"
 
 
 def prepare(study: Study) -> None:
-    """Make the tasks that are missing."""
+    """Add the tasks that the study's settings ask for and that are missing."""
     kinds = study.config.tasks.kinds
     with study.store.read() as session:
         twin_count = study.config.tasks.twins if schema.WRITE in kinds else 0
@@ -37,26 +38,29 @@ def prepare(study: Study) -> None:
         lacks_data = not _has_problems(session, schema.IMPORTED)
     if lacks_topics:
         _add_topics(study, twin_count)
-    if lacks_gold and has_given_gold(study):
+    if lacks_gold and uses_gold_file(study):
         with study.store.write(alone=True) as session:
             if not _has_problems(session, schema.GOLD):
-                add_given(study, session)
+                add_gold_from_file(study, session)
     if (schema.EVALUATE in kinds or study.config.judge.data) and lacks_data:
         _add_data(study)
 
 
 # What is there is asked again under the lock: another process may have been faster.
 def _count_written(session: Session) -> int:
+    """Number of writing tasks in the database."""
     return session.scalar(select(func.count()).where(schema.Task.kind == schema.WRITE)) or 0
 
 
 def _has_problems(session: Session, origin: str) -> bool:
+    """Whether the database has problems of an origin."""
     query = select(schema.ProblemRow.id).where(schema.ProblemRow.origin == origin).limit(1)
     return session.scalar(query) is not None
 
 
 def _add_topics(study: Study, wanted: int) -> None:
-    topics = read_topics(place_of(study, study.config.topics, "topics.jsonl"))
+    """Add writing tasks until there are `wanted` of them."""
+    topics = read_topics(text_path(study, study.config.topics, "topics.jsonl"))
     social_share = study.config.tasks.social_share
     with study.store.write(alone=True) as session:
         for rank in range(_count_written(session), wanted):
@@ -69,9 +73,9 @@ def _add_topics(study: Study, wanted: int) -> None:
 
 
 def domain_at(rank: int, social_share: float) -> str:
-    """Domain of the task at a rank.
+    """Domain (social or physical) of the writing task at a rank.
 
-    At every rank the share of social tasks is as near as possible to `social_share`.
+    The share of social tasks up to any rank is as near as possible to `social_share`.
 
     >>> [domain_at(rank, 0.5) for rank in range(4)]
     ['physical', 'social', 'physical', 'social']
@@ -83,9 +87,9 @@ def domain_at(rank: int, social_share: float) -> str:
 
 
 def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
-    """Topic of a domain's task number `place`.
+    """Topic of the writing task number `place` within its domain, counted from 0.
 
-    Every fitting topic comes once in a random order, then all in another order.
+    All topics of the domain come once in a random order, then again in another order.
     """
     fitting = [topic for topic in topics if topic.fits(domain)] or topics
     round_, place = divmod(place, len(fitting))
@@ -95,10 +99,11 @@ def topic_at(place: int, domain: str, topics: list[Topic], seed: int) -> Topic:
 
 
 def _add_data(study: Study) -> None:
+    """Store the study's dataset, with tasks for its problems."""
     dataset = imported_dataset(study.folder, study.config)
     judges = bool(study.config.judge.data)
     if judges:
-        can_be_judged(dataset, study.config.tasks.kinds)
+        check_judgeable(dataset, study.config.tasks.kinds)
     variants = [ORIGINAL] if judges else study.config.evaluate.variants
     problems, _ = evaluation_problems(dataset, variants)
     with study.store.write(alone=True) as session:
@@ -123,9 +128,9 @@ def _add_data(study: Study) -> None:
 
 
 def add_judgements(session: Session, study: Study, row: schema.ProblemRow, problem: Problem) -> None:
-    """Add the judgements that the study asks for about a new problem.
+    """Add the tasks to judge a new problem, one for each kind.
 
-    A judgement that cannot be shown is left out.
+    A kind that does not fit the problem is left out.
     """
     for kind in schema.JUDGEMENTS:
         if kind in study.config.tasks.kinds and _find_obstacle(problem, kind) is None:
@@ -133,17 +138,20 @@ def add_judgements(session: Session, study: Study, row: schema.ProblemRow, probl
 
 
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
-    """The dataset that people are asked about."""
+    """Load the dataset that the study's people solve or judge.
+
+    It is cut to the study's `limit`.
+    """
     name = config.judge.data or config.evaluate.data
     limit = 0 if config.judge.data else config.evaluate.limit
     dataset = load(folder / name if (folder / name).exists() else name)
     return dataset[:limit] if limit else dataset
 
 
-def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
-    """Dataset of at most `limit` problems, drawn at random in whole groups.
+def draw_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
+    """Draw whole groups at random, at most `limit` problems in all.
 
-    In the dataset's order. All problems if the limit is 0.
+    The problems stay in the dataset's order. A limit of 0 keeps all. Raises BadInput if no group fits.
     """
     if not limit:
         return dataset
@@ -160,10 +168,10 @@ def drawn_by_groups(dataset: Dataset, limit: int, seed: int) -> Dataset:
     return dataset.filter(lambda problem: problem.id in drawn_ids)
 
 
-def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
-    """Notes on problems that judgements of a kind cannot be asked about.
+def check_judgeable(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
+    """Check that a dataset can be judged.
 
-    Raises BadInput for a kind that fits none of them.
+    Returns notes on problems that cannot. Raises BadInput if no problem fits one of the kinds of judgement.
     """
     name = dataset.card.name
     notes = []
@@ -184,7 +192,10 @@ def can_be_judged(dataset: Dataset, kinds: Sequence[str]) -> list[str]:
 
 
 def _find_obstacle(problem: Problem, kind: str) -> str | None:
-    """Reason why a problem cannot be judged, or None if it can."""
+    """Reason why a problem cannot be judged in a kind of task.
+
+    None if it can.
+    """
     if problem.is_whole or problem.is_continuation:
         return "whole texts to choose from, without candidates in a text"
     if problem.query is not None:
@@ -198,11 +209,10 @@ def _find_obstacle(problem: Problem, kind: str) -> str | None:
 
 
 def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list[tuple[str, Problem]], list[str]]:
-    """(variant, problem) pairs that people are asked, and notes.
+    """Make the (variant, problem) pairs that people are asked to solve.
 
-    The notes are on problems of which a variant could not be made.
-
-    A variant's problem has its original's id in `provenance["of"]`, as everywhere.
+    Also returns notes on problems of which a variant could not be made. A variant's problem has its original's id in
+    `provenance["of"]`.
     """
     shown_problems: list[tuple[str, Problem]] = []
     notes: list[str] = []

@@ -1,22 +1,22 @@
-"""Choice of the task that a worker gets next.
+"""Choose the task that a worker gets next.
 
-Rules, which always hold:
+These rules always hold:
 
 - nobody judges what they wrote, and nobody gets a task twice, so that three votes are those of three people;
-- nobody sees a problem both whole and as a variant, nor judges its clause alone after having read it whole; so where
-  both are asked, whoever could judge the clause of a problem does that before they are shown the whole: otherwise a
-  small crowd soon has nobody left for the clauses.
+- nobody sees a problem both whole and as a variant, and nobody judges its clause alone after reading the whole problem.
+  So if both are asked, a worker who could judge the clause does that before they see the whole problem. Otherwise a
+  small crowd would soon have nobody left for the clauses.
 
-A wish, which holds as long as that leaves the worker anything to do:
+This rule holds as long as the worker has other tasks left:
 
 - nobody judges both twins, since whoever has solved one knows that the other has the other answer
-  (`twins_apart = "always"` makes a rule of it).
+  (`twins_apart = "always"` makes it hold always).
 
-Everybody goes through the tasks in one order, from where they stopped last and then from the start again. So early
-problems are finished early, and the twin of a problem comes as late as can be.
+All workers go through the tasks in the same order, from where they stopped last, and then from the start again. So the
+first problems are finished early, and the twin of a problem comes as late as possible.
 
-Gold questions are looked for in the same query whether one is to come or not, from a place drawn for each worker on,
-and under the same rules; for them the wish is a rule, too.
+The same query looks for a gold question, whether one is due or not. It begins at a different place for each worker, and
+follows the same rules, the last one always.
 """
 
 from functools import cache
@@ -52,27 +52,31 @@ AFTER: BindParameter[int] = bindparam("after")
 ANYWHERE: BindParameter[float] = bindparam("anywhere", type_=Float)  # beside a number it would be taken for an integer
 BEFORE_ALL = -1
 ENOUGH = 20
-"""Gold questions of its own from which on a study needs no others."""
+"""Number of gold questions made of the study's own problems at which no others are needed."""
 
 
 def situation(session: Session, study: Study, worker_id: int, kind: str) -> Row[Any]:
-    """A worker's position in a kind of task, in one query.
+    """Read what decides which task of a kind a worker gets next.
 
-    A row of `under_way` (the token of the task they have now), `paused` (the study's state), `last_rank` (where they
-    stopped), `had` (how many tasks they have had), and the ids of a gold question for them: `own_gold`, of the study's
-    own, of which there are `own_count` or more, and `given_gold`.
+    One query reads it all. The row has `under_way` (token of the task they have now), `paused` (whether the study is),
+    `last_rank` (rank of their last task), `had` (number of tasks they have had), `own_gold` and `given_gold` (ids of a
+    gold question that they may get, made of the study's problems or from a file), and `own_count` (number of gold
+    questions made of the study's problems, counted up to ENOUGH).
     """
     anywhere = _draw_chance(study, worker_id, f"{kind}, from", 0)
     query = _build_situation(*_read_query_options(study.config, kind))
     rows = query.all(session, me=worker_id, kind=kind, anywhere=anywhere)
-    now: Row[Any] = rows[0]
-    return now
+    situation_row: Row[Any] = rows[0]
+    return situation_row
 
 
-def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool) -> Any:
-    """Lock the next task with a free place that a worker may have.
+def find_free_task(
+    session: Session, config: StudyConfig, worker_id: int, kind: str, last_rank: int, *, waits: bool
+) -> Any:
+    """Find and lock the next task that a worker may have.
 
-    Returns its id and the token of the worker's expired lease on it, or None.
+    Returns the task's id and the token of the worker's own expired lease on it, or None if there is no task. With
+    `waits`, it waits for tasks that another transaction has locked.
     """
     first_ranks = dict.fromkeys((last_rank, BEFORE_ALL))
     # A task that another transaction is looking at is passed over, and waited for only if there is no other.
@@ -86,12 +90,11 @@ def free_task(session: Session, config: StudyConfig, worker_id: int, kind: str, 
     return None
 
 
-def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
-    """For each kind, the numbers of tasks a worker could have, has had, and has now.
+def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
+    """Count the tasks a worker could get, has had, and has now.
 
-    One query. The first is counted up to `most`.
-
-    Kinds whose quiz they have failed for good are left out.
+    Three numbers for each kind. The first number is counted up to `most`. Kinds whose quiz the worker has failed for
+    good are left out.
     """
     kinds = config.tasks.kinds
     query = _build_counts(tuple(_read_query_options(config, kind) for kind in kinds), most)
@@ -105,39 +108,39 @@ def how_many(session: Session, config: StudyConfig, worker_id: int, most: int) -
 
 
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
-    """Whether a gold question is due after `had` tasks.
+    """Whether a worker gets a gold question next.
 
-    Drawn with the study's secret, so that nobody can foresee it.
+    `had` is the number of tasks of the kind that they have had. Drawn with the study's secret, so that nobody can
+    foresee it.
     """
     if kind not in schema.VOTES:
         return False
     return _draw_chance(study, worker_id, kind, had) < study.config.quality.gold_share
 
 
-def gold_task(study: Study, worker_id: int, kind: str, now: Row[Any]) -> tuple[int, str | None] | None:
-    """The gold question that is due, as `free_task` returns a task.
+def gold_task(study: Study, worker_id: int, kind: str, situation_row: Row[Any]) -> tuple[int, str | None] | None:
+    """Choose the gold question that a worker gets next, as (task id, None).
 
-    None if none is due, or the worker has had them all. There is no lease.
+    None if none is due, or if the worker has had them all. `situation_row` is the row of `situation`.
     """
-    if not is_gold_turn(study, worker_id, kind, now.had):
+    if not is_gold_turn(study, worker_id, kind, situation_row.had):
         return None
     # A file of the requester's is asked from to the end; what is bundled with winokit only for want of others.
     most = 0.5 if study.config.gold else 1.0
-    own_share = most * now.own_count / ENOUGH
-    own_first = _draw_chance(study, worker_id, f"{kind}, own", now.had) < own_share
+    own_share = most * situation_row.own_count / ENOUGH
+    own_first = _draw_chance(study, worker_id, f"{kind}, own", situation_row.had) < own_share
     if own_first:
-        chosen = now.own_gold or now.given_gold
+        chosen = situation_row.own_gold or situation_row.given_gold
     else:
-        chosen = now.given_gold or now.own_gold
+        chosen = situation_row.given_gold or situation_row.own_gold
     return None if chosen is None else (chosen, None)
 
 
-def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
-    """Number of tasks, gold among them, until a worker has had `free` free ones.
+def count_with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most: int) -> int:
+    """Number of tasks until a worker has done `free` ordinary ones.
 
-    At most `most`.
-
-    Whatever is handed in or skipped next, there is one less.
+    Gold questions between them are counted, at most up to `most`. So the number shown goes down by one with each task,
+    gold or not.
     """
     total = 0
     while free > 0 and total < most:
@@ -148,7 +151,10 @@ def with_gold(study: Study, worker_id: int, kind: str, had: int, free: int, most
 
 
 def _draw_chance(study: Study, worker_id: int, purpose: str, had: int) -> float:
-    """Draw a number from 0 to 1 with the study's secret."""
+    """Draw a number from 0 to 1 with the study's secret.
+
+    It is the same for the same arguments.
+    """
     digest = study.signer.digest("gold", f"{worker_id} {purpose} {had}")
     digits = digest[:13]  # as many as a float holds
     return int(digits, 16) / float(16**13)
@@ -176,7 +182,10 @@ _SITUATION = select(
 
 @cache
 def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
-    """Build the query of `situation`."""
+    """Build the query of `situation`.
+
+    `apart` says whether a worker may never judge both twins, `clauses` whether the study has clauses judged alone.
+    """
     if kind == schema.WRITE:
         no_gold = [null().label(name) for name in ("own_gold", "given_gold", "own_count")]
         return Prepared(_SITUATION.add_columns(*no_gold))
@@ -190,9 +199,9 @@ def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
     same = TASKS.alias()
     fitting = fitting.where(~_has_had(same, same.c.problem_id == TASKS.c.problem_id))
     columns = []
-    for name, which in (("own_gold", is_own), ("given_gold", ~is_own)):
-        from_start = fitting.where(which, TASKS.c.id >= start).scalar_subquery()
-        before_start = fitting.where(which, TASKS.c.id < start).scalar_subquery()
+    for name, condition in (("own_gold", is_own), ("given_gold", ~is_own)):
+        from_start = fitting.where(condition, TASKS.c.id >= start).scalar_subquery()
+        before_start = fitting.where(condition, TASKS.c.id < start).scalar_subquery()
         columns.append(func.coalesce(from_start, before_start).label(name))
     enough = select(TASKS.c.id).where(*gold, is_own).limit(ENOUGH).subquery()
     own_count = select(func.count()).select_from(enough).scalar_subquery().label("own_count")
@@ -200,17 +209,18 @@ def _build_situation(kind: str, apart: bool, clauses: bool) -> Prepared:
 
 
 def _read_query_options(config: StudyConfig, kind: str) -> tuple[str, bool, bool]:
-    """Return what a query depends on: the kind, whether twins stay apart, whether clauses are judged."""
+    """Read the settings on which the queries depend: kind, twins apart, clauses judged."""
     return kind, config.tasks.twins_apart == "always", schema.ASSOCIATIVE in config.tasks.kinds
 
 
 @cache
 def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) -> tuple[Prepared, ...]:
-    """Build the queries to try, the stricter first.
+    """Build the queries that look for a task, in order of trying.
 
-    Cached, since building them takes longer than running them.
+    The first leaves out twins of problems that the worker has judged. `passing_over` skips tasks that others have
+    locked. Cached, since building takes longer than running.
     """
-    rules = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
+    rules = _select_allowed_tasks(kind, apart, clauses).order_by(TASKS.c.rank).limit(1)
     rules = rules.with_for_update(skip_locked=passing_over, of=TASKS)
     if kind == schema.WRITE:
         return (Prepared(rules),)
@@ -218,10 +228,10 @@ def _build_queries(kind: str, apart: bool, clauses: bool, passing_over: bool) ->
 
 
 @cache
-def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
-    """Select the tasks that the rules let a worker have.
+def _select_allowed_tasks(kind: str, apart: bool, clauses: bool) -> Found:
+    """Select the free tasks that the rules let a worker have.
 
-    Each has the token of the worker's own lease on it, if that has expired.
+    Each row has the task's id, and the token of the worker's own expired lease on it, or null.
     """
     lease = LEASES.alias()
     is_own_lease = (lease.c.worker_id == ME, lease.c.task_id == TASKS.c.id)
@@ -236,7 +246,7 @@ def _may_have(kind: str, apart: bool, clauses: bool) -> Found:
 
 
 def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
-    """Return the conditions that always hold for a judgement."""
+    """SQL conditions that every judgement must fulfil for its worker."""
     other = TASKS.alias()
     rules = [TASKS.c.author_id.is_distinct_from(ME)]
     if kind == schema.EVALUATE:
@@ -251,13 +261,13 @@ def _list_rules(kind: str, clauses: bool) -> list[ColumnElement[bool]]:
 
 
 @cache
-def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
-    """Build the query of `how_many`."""
+def _build_counts(options: tuple[tuple[str, bool, bool], ...], most: int) -> Prepared:
+    """Build the query of `count_tasks`, for the options of each kind."""
     numbers = []
-    for kind, apart, clauses in asked:
+    for kind, apart, clauses in options:
         own_leases = select(func.count()).where(LEASES.c.worker_id == ME, LEASES.c.kind == kind)
         # In their order, which tells PostgreSQL to look at those with a free place and no others.
-        places = _may_have(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
+        places = _select_allowed_tasks(kind, apart, clauses).order_by(TASKS.c.rank).limit(most)
         free = select(func.count()).select_from(places.subquery())
         numbers += [free, own_leases.where(LEASES.c.state != schema.EXPIRED), own_leases.where(IS_LIVE)]
     qualification = select(WORKERS.c.qualified_for).where(WORKERS.c.id == ME)
@@ -266,13 +276,14 @@ def _build_counts(asked: tuple[tuple[str, bool, bool], ...], most: int) -> Prepa
 
 
 def _is_twin_unseen() -> ColumnElement[bool]:
+    """SQL condition: the worker has had no task on the problem's twin."""
     other = TASKS.alias()
     is_twin = (other.c.group_id == TASKS.c.group_id, other.c.problem_id != TASKS.c.problem_id)
     return ~_has_had(other, *is_twin)
 
 
 def _has_waiting_clause() -> ColumnElement[bool]:
-    """Whether the worker could still judge the clause of this task's problem."""
+    """SQL condition: the worker could still judge the problem's clause alone."""
     clause = TASKS.alias()
     lease = LEASES.alias()
     had = exists().where(lease.c.worker_id == ME, lease.c.task_id == clause.c.id)
@@ -280,11 +291,12 @@ def _has_waiting_clause() -> ColumnElement[bool]:
     return exists().where(*is_clause, clause.c.free > 0, ~had)
 
 
-def _has_had(other: FromClause, *which: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether the worker has had another task like this, in whatever way it ended.
+def _has_had(other: FromClause, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """SQL condition: the worker has had another task, however it ended.
 
-    Two questions in one another, so that SQLite looks for the few other tasks first and not for all of the worker's.
+    `other` is the table of other tasks, of which `conditions` select some. Two nested conditions, so that SQLite looks
+    up the few other tasks first, and not all tasks of the worker.
     """
     lease = LEASES.alias()
     has_lease = exists().where(lease.c.worker_id == ME, lease.c.task_id == other.c.id)
-    return exists().where(*which, has_lease)
+    return exists().where(*conditions, has_lease)

@@ -1,4 +1,4 @@
-"""A worker's own record: what became of their pairs, what they are paid, and remarks on items.
+"""Pages of a worker's own work: their pairs, their pay, and their remarks.
 
 Nothing here says who judged, how many votes are in, or which questions have known answers.
 """
@@ -29,7 +29,10 @@ PAYOUTS = 20
 
 
 class OwnText(NamedTuple):
-    """One text of a pair, its state, and the reasons if it was turned down."""
+    """One text of a worker's pair, with its state.
+
+    It is accepted, waiting, or turned down for some reasons.
+    """
 
     text: str
     state: str
@@ -37,9 +40,9 @@ class OwnText(NamedTuple):
 
 
 def pairs(study: Study, worker_id: int, page: int) -> ListingPage[tuple[Submission, list[OwnText]]]:
-    """The pairs that a worker has handed in, newest first.
+    """One page of the pairs that a worker has handed in, newest first.
 
-    Each has the states of its two texts.
+    Each row is the submission and its two texts with their states.
     """
     conditions = (Submission.worker_id == worker_id, Submission.kind == schema.WRITE)
     problems = selectinload(Submission.written)
@@ -50,6 +53,7 @@ def pairs(study: Study, worker_id: int, page: int) -> ListingPage[tuple[Submissi
 
 
 def _describe_texts(study: Study, submission: Submission) -> list[OwnText]:
+    """Describe the two texts of a pair, with their states and the reasons."""
     if not submission.counted:
         reason = _explain_rejection(submission.why_not or "")
         sides = [side for side in ("first", "second") if side in submission.fields]
@@ -70,9 +74,9 @@ def _describe_texts(study: Study, submission: Submission) -> list[OwnText]:
 
 
 def _explain_rejection(why: str) -> str:
-    """Reason why a submission does not count, for its worker.
+    """Reason why a submission does not count, in words for its worker.
 
-    In a requester's words if those were meant for the worker.
+    `why` is the stored reason. If a requester wrote it for the worker, it is returned as it is.
     """
     discarded = why.removeprefix(schema.DISCARDED)
     if why == discarded or discarded.startswith(schema.WITH_WORKER):
@@ -82,7 +86,10 @@ def _explain_rejection(why: str) -> str:
 
 
 def _list_reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
-    """Rules that the votes found broken, or that a requester decided so."""
+    """Reasons why a problem is invalid: the rules that its votes found broken.
+
+    If a requester decided, only that is said.
+    """
     if row.decisions and row.decisions[0].valid is not None:
         return (say("own_work.requester"),)
     votes = [vote for vote in row.votes if vote.kind == schema.VALIDATE and vote.counted and not vote.gold]
@@ -94,9 +101,10 @@ def _list_reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
 def own_pay(
     study: Study, worker_id: int
 ) -> tuple[Sequence[Row[str, int, int, int, int]], Sequence[Row[int, datetime | None]]]:
-    """Amounts that a worker has earned, by reason, and payouts, newest first.
+    """A worker's earnings by reason, and the last payouts to them, newest first.
 
-    Rows of `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents`; and of `cents` and `settled_at`.
+    Rows of the earnings have `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents` (part of a payout that is
+    not finished). Rows of the payouts have `cents` and `settled_at`.
     """
     cents = func.sum(Payment.cents)
     is_paid = Payment.settled_at.is_not(None)
@@ -114,9 +122,10 @@ def own_pay(
 
 
 def remark(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> None:
-    """Keep a worker's remark on the item of a task.
+    """Store a worker's remark on the problem that they are judging.
 
-    It replaces the worker's earlier remark on it.
+    `token` names the lease. The remark replaces an earlier one under the same lease. Raises Incomplete without a
+    reason.
     """
     text = " ".join(fields.get("comment", "").split())[:LONGEST_REMARK]
     reason = fields.get("reason") or ("other" if text else "")

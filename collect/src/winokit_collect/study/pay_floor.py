@@ -1,6 +1,6 @@
-"""Pay per hour, and the least that it should be: of the platform, or of study.toml.
+"""Hourly pay of a study, and the minimum that the platform or study.toml sets.
 
-The prices of the papers come to less than most minimum wages, which nobody notices who only reads cents per task.
+The prices of the papers are below most minimum wages, which is easy to overlook in cents per task.
 """
 
 from collections.abc import Mapping
@@ -12,22 +12,23 @@ from winokit_collect.study.schema import VOTES, WRITE
 
 OWN = "pay.least_per_hour"
 ASSUMED_SECONDS: Mapping[str, float] = {WRITE: 255.0} | dict.fromkeys(VOTES, 24.0)
-"""Seconds that a task is assumed to take until five of its kind were timed: as in the example study (`demo.py`)."""
+"""Seconds that a task is assumed to take, until enough submissions were timed. They are those of the example study
+(`demo.py`)."""
 
 
 @dataclass(frozen=True)
 class PayFloor:
-    """The least that an hour should pay."""
+    """The minimum hourly pay of a study, and who sets it."""
 
     cents: int
-    """Zero if there is no such thing in the study's currency."""
+    """Hundredths of the study's currency. Zero if no minimum is known in it."""
     reason: str
-    """Whose minimum it is."""
+    """Name of the minimum, for messages."""
 
 
 @dataclass(frozen=True)
 class PriceCheck:
-    """The hourly pay at the price of one kind of task."""
+    """Price of one kind of task, and the hourly pay it gives."""
 
     kind: str
     cents: int
@@ -36,18 +37,18 @@ class PriceCheck:
     """Whether these seconds were measured in the study, or are an assumption."""
     hourly_cents: int
     needed_cents: int
-    """The least price at which an hour pays enough."""
+    """Lowest price that reaches the minimum hourly pay."""
 
     @property
     def is_low(self) -> bool:
-        """Whether an hour pays less than it should."""
+        """Whether the price is below the one that reaches the minimum hourly pay."""
         return self.cents < self.needed_cents
 
 
 def pay_floor(config: StudyConfig) -> PayFloor:
-    """The least that an hour should pay in a study.
+    """The minimum hourly pay that applies to a study.
 
-    `pay.least_per_hour` overrules a general minimum, but not that of a platform that refuses to pay less.
+    `pay.least_per_hour` replaces a platform's recommended minimum, but not one that the platform enforces.
     """
     platform = PLATFORMS[config.platform.name]
     own_cents = int(config.pay.least_per_hour * 100)
@@ -59,7 +60,10 @@ def pay_floor(config: StudyConfig) -> PayFloor:
 
 
 def check_prices(config: StudyConfig, measured: Mapping[str, float]) -> list[PriceCheck]:
-    """Hourly pay at each price of a study, from the `measured` seconds by kind."""
+    """Compute the hourly pay at each price of a study.
+
+    `measured` has the median seconds of a task by kind. Kinds that are missing in it get an assumed time.
+    """
     floor = pay_floor(config)
     checks = []
     for kind in config.tasks.kinds:

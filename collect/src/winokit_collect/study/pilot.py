@@ -1,9 +1,9 @@
-"""Removal of everything that a pilot has left behind, except the money.
+"""Remove everything that a pilot has left behind, except the money.
 
 The study then begins as if there had been no pilot.
 
-What somebody earned in a pilot is owed and paid like anything else. So nothing is removed while a payout is under way,
-or something is owed and nobody has said that it is written off; and what was paid stays in the ledger, under the code.
+Earnings in a pilot are owed and paid like any other. So nothing is removed while a payout is under way, or while
+something is owed and not written off. Payments stay in the ledger, under the worker's code.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from winokit_collect.study.workers import forget_visits
 from winokit_collect.study.writing import EarlierText
 
 UNSEEN = {"synchronize_session": False}
-"""Nothing that is deleted was read as an object before."""
+"""Options of statements on rows that the session has not loaded as objects."""
 
 
 @dataclass(frozen=True)
 class PilotRemoval:
-    """Numbers of what was removed."""
+    """Numbers of rows removed with a pilot, and the amount written off."""
 
     workers: int
     submissions: int
@@ -35,16 +35,17 @@ class PilotRemoval:
 
 
 def count_people(study: Study) -> int:
-    """Number of people of a pilot of whom something can be removed."""
+    """Number of pilot workers whose data can be removed."""
     with study.store.read() as session:
         return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 
 
 @retried
 def remove_pilot_data(study: Study, actor: str = "system", *, write_off: bool = False) -> PilotRemoval:
-    """Delete the work of people in a pilot, and what others said about it.
+    """Delete the workers of a pilot with their work.
 
-    Who was paid stays as a code in the ledger.
+    Others' votes on that work are deleted too. Workers who were paid stay in the ledger as codes. With `write_off`,
+    amounts still owed to them are cancelled. Raises NotNow if something is owed otherwise, or if a payout is under way.
     """
     people = select(Worker.id).where(Worker.pilot)
     problems = select(ProblemRow.id).where(ProblemRow.author_id.in_(people))

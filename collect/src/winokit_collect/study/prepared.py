@@ -1,8 +1,8 @@
-"""Statements that pages ask all the time, compiled once for each database and run on its driver.
+"""SQL statements that are compiled once per database and run on its driver directly.
 
-SQLAlchemy takes several times as long to hand a statement to SQLite, and its rows back, as SQLite does to answer it.
-With two hundred people at work that was four tenths of what a server computed. So we keep what SQLAlchemy works out:
-its SQL for either database, and its types on the way in and out.
+SQLAlchemy takes several times as long to hand a statement to SQLite, and its rows back, as SQLite does to answer
+it. With two hundred people at work that was four tenths of what a server computed. So we keep what SQLAlchemy works
+out: its SQL for either database, and its types on the way in and out.
 
 >>> from sqlalchemy import Integer, bindparam, create_engine, literal, select
 >>> with create_engine("sqlite://").connect() as line, Session(line) as session:
@@ -23,24 +23,25 @@ Change = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class _Ready:
-    """A statement in the SQL of one database."""
+    """A statement as compiled for one database."""
 
     sql: str
     names: Sequence[str] | None
-    """Names of its values in their order, or None if the driver takes them by name."""
+    """Names of the parameters in order, or None if the driver takes them by name."""
     known: Mapping[str, Any]
     incoming: Sequence[tuple[str, Change]]
     row: Any
     returns_rows: bool
     outgoing: Sequence[tuple[int, Change]]
-    """Index of each column whose values are changed on the way out, and the change."""
+    """Index of each column whose values are converted, with the converter."""
     how: Mapping[str, Any]
 
 
 class Prepared:
-    """A statement over tables, compiled once and run by a session of a store.
+    """A statement that is compiled once for each kind of database.
 
-    `columns` are those of an insert.
+    `columns` are the columns that an insert fills. A session of a store runs it, with the values of its parameters by
+    name.
     """
 
     def __init__(self, statement: Select[*tuple[Any, ...]] | Insert | Update | Delete, *columns: str) -> None:
@@ -49,7 +50,7 @@ class Prepared:
         self._ready: dict[str, _Ready] = {}
 
     def all(self, session: Session, /, **values: Any) -> list[Any]:
-        """Every row, with its columns by name and in order.
+        """Run the statement and return all rows, as named tuples.
 
         Empty for a statement that returns no rows.
         """
@@ -78,16 +79,20 @@ class Prepared:
         return rows
 
     def one(self, session: Session, /, **values: Any) -> Row[Any] | None:
-        """The first row, or None."""
+        """Run the statement and return the first row, or None."""
         rows = self.all(session, **values)
         return rows[0] if rows else None
 
     def scalar(self, session: Session, /, **values: Any) -> Any:
-        """The first value of the first row, or None."""
+        """Run the statement and return the first row's first value.
+
+        None if there is no row.
+        """
         rows = self.all(session, **values)
         return rows[0][0] if rows else None
 
     def _compile_statement(self, dialect: Dialect) -> _Ready:
+        """Compile the statement for a dialect and keep the result."""
         compiled: Any = self.statement.compile(dialect=dialect, column_keys=self.columns)
         # What SQLAlchemy would fill in only when it runs a statement itself.
         assert not compiled.insert_prefetch, compiled.string
@@ -123,7 +128,7 @@ class Prepared:
 
 
 def _find_result_changes(columns: Sequence[Any], dialect: Dialect) -> list[tuple[int, Change]]:
-    """Return the index of each column whose values are changed on the way out, and the change."""
+    """Index of each column whose values must be converted, with its converter."""
     changes = []
     for index, column in enumerate(columns):
         change = column.type.dialect_impl(dialect).result_processor(dialect, None)

@@ -37,18 +37,18 @@ from winokit_collect.study.tasks import expire
 
 KINDS = (WRITE, *VOTES)
 LARGE = 1_000
-"""Submissions from which on counting everything takes long enough to be noticed."""
+"""Number of submissions from which on counting everything takes noticeably long."""
 MINUTE = timedelta(minutes=1)
 FRESH = timedelta(seconds=5)
 OLD = 2 * MINUTE
-"""A snapshot of a large study is shown for `FRESH` at least, and until it is `OLD` while the next one is made."""
+"""A snapshot of a large study is shown for at least `FRESH`, and for at most `OLD` while the next one is made."""
 SPARING = 20
-"""A snapshot is shown at least this many times as long as it took to make: counting is a twentieth of the work."""
+"""A snapshot is shown at least this many times as long as it took to make, so that counting stays cheap."""
 
 
 @dataclass(frozen=True)
 class KindProgress:
-    """One kind of task."""
+    """Progress, pay and time of one kind of task."""
 
     kind: str
     asked: int
@@ -60,14 +60,14 @@ class KindProgress:
     median_seconds: float | None
     cents: int
     hourly_cents: int | None
-    """What the pay comes to per hour at the usual time, from five submissions on."""
+    """Hourly pay at the median time. None with fewer than five submissions."""
     underpaid: bool
-    """Whether that is less than the study's floor."""
+    """Whether the hourly pay is below the study's minimum."""
 
 
 @dataclass(frozen=True)
 class StudyDay:
-    """Submissions and pay of one day (UTC), by kind."""
+    """Number of submissions by kind and pay of one day (UTC)."""
 
     date: str
     submissions: dict[str, int]
@@ -75,7 +75,10 @@ class StudyDay:
 
 
 class StudySnapshot:
-    """The study at one moment, as a steady session sees it."""
+    """Counts and costs of a study at one moment.
+
+    The session must be steady, so that all of them are of the same state of the database.
+    """
 
     def __init__(self, study: Study, session: Session) -> None:
         self.title = study.config.title
@@ -112,14 +115,15 @@ class StudySnapshot:
 
     @property
     def done(self) -> float:
-        """Share of what is asked for that is in."""
+        """Share of the submissions asked for that have been accepted."""
         asked_count = sum(kind.asked for kind in self.kinds)
         return sum(kind.accepted for kind in self.kinds) / asked_count if asked_count else 1.0
 
     def error_rate(self, *, validated: bool = False) -> tuple[float, float, float]:
-        """The adversary's mistakes as a share of pairs, with the interval.
+        """Share of pairs on which the adversary errs, with its interval.
 
-        If `validated`, of the pairs that people judged.
+        Returns the share and the 95 % interval: (share, low, high). Of all pairs that it answered. If `validated`, the
+        share of pairs that people judged which fool it and are valid.
         """
         all_pairs = (self.fooled, self.asked_adversary)
         judged = (self.validly_fooled, self.judged_adversary)
@@ -128,7 +132,7 @@ class StudySnapshot:
         return fooled / of, interval.low, interval.high
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, for scripts and charts."""
+        """All numbers as plain data, for scripts and charts."""
         values = dict(vars(self))
         del values["at"]
         for name in ("kinds", "days", "agreement"):
@@ -139,17 +143,17 @@ class StudySnapshot:
 
 
 def snapshot(study: Study) -> StudySnapshot:
-    """The study's state and counts now."""
+    """Count a study's state now, after ending expired leases."""
     expire(study)
     with study.store.read(steady=True) as session:
         return StudySnapshot(study, session)
 
 
 class KeptSnapshot:
-    """Snapshots for everybody who looks at a server's dashboard.
+    """Snapshots for a server's dashboard, shared by everybody who looks at it.
 
-    A small study is counted again for each view. A large one, where that takes a while, is counted every few seconds.
-    Whoever looks after that sees the last snapshot once more, unless it is old, while the next one is made.
+    A small study is counted for each view. A large one is counted in the background at most every few seconds, and a
+    view shows the last snapshot unless it is too old.
     """
 
     def __init__(self, study: Study) -> None:
@@ -159,7 +163,7 @@ class KeptSnapshot:
         self._lasts = FRESH
 
     def get(self) -> StudySnapshot:
-        """The study's state and counts, at the moment that the snapshot names."""
+        """A recent snapshot of the study, whose `at` says when it was counted."""
         if not self.keeps:
             newest = snapshot(self._study)
             self._kept = newest  # so that nobody waits when the study has just become large
@@ -172,28 +176,31 @@ class KeptSnapshot:
         assert shown_snapshot is not None
         if self._get_age() >= self._lasts and self._turn.acquire(blocking=False):
             try:
-                threading.Thread(target=self._renew_snapshot, name="snapshot", daemon=True).start()
+                threading.Thread(target=self._replace_snapshot, name="snapshot", daemon=True).start()
             except RuntimeError:  # no thread to be had: whoever looks next tries again, or counts what is old
                 self._turn.release()
         return shown_snapshot
 
     @property
     def keeps(self) -> bool:
-        """Whether the study is so large that its snapshots are kept."""
+        """Whether the study is so large that snapshots are shared."""
         with self._study.store.read() as session:
             last_number = session.scalar(select(func.max(Submission.id))) or 0
             return last_number >= LARGE
 
     def _get_age(self) -> timedelta:
+        """Time since the last snapshot, or OLD if there is none."""
         return OLD if self._kept is None else self._study.now() - self._kept.at
 
     def _make_snapshot(self) -> None:
+        """Count the study, and decide for how long the snapshot is shown."""
         start = time.monotonic()
         self._kept = snapshot(self._study)
         duration = timedelta(seconds=time.monotonic() - start)
         self._lasts = min(max(FRESH, SPARING * duration), MINUTE)
 
-    def _renew_snapshot(self) -> None:
+    def _replace_snapshot(self) -> None:
+        """Make a snapshot in a thread, then release its lock."""
         try:
             self._make_snapshot()
         finally:
@@ -203,7 +210,10 @@ class KeptSnapshot:
 def _count_kinds(
     study: Study, session: Session, spent: Mapping[str, int], days: Sequence[StudyDay]
 ) -> list[KindProgress]:
-    """Measure the progress of each kind of task."""
+    """Measure the progress of each kind of task.
+
+    `spent` has the pay so far in cents, by kind.
+    """
     kinds = study.config.tasks.kinds
     places = _sum_places(session, kinds)
     by_kind = [func.count().filter(Submission.kind == kind) for kind in kinds]
@@ -234,7 +244,7 @@ def _count_kinds(
 
 
 def _sum_places(session: Session, kinds: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the numbers of places that are asked for, accepted and held, by kind."""
+    """Sum up the places asked for, accepted and held, by kind."""
     # Filters, and no groups: SQLite would sort all rows first.
     sums: list[Any] = []
     for kind in kinds:
@@ -247,15 +257,16 @@ def _sum_places(session: Session, kinds: Sequence[str]) -> list[tuple[int, int, 
 
 
 def _select_recent_seconds(session: Session, kind: str) -> Sequence[float]:
+    """Seconds of the last thousand submissions of a kind."""
     of_kind = select(Submission.seconds).where(Submission.kind == kind)
     recent = of_kind.order_by(Submission.submitted_at.desc()).limit(1000)
     return session.scalars(recent).all()
 
 
 def _compute_hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
-    """Hourly pay in cents at this price per task, from the median time.
+    """Hourly pay in cents at a price per task.
 
-    None with too few times.
+    From the median of `seconds`. None if there are fewer than FEW times.
 
     >>> _compute_hourly_cents(3, [20.0, 30.0, 40.0, 30.0, 10.0])
     360
@@ -265,9 +276,9 @@ def _compute_hourly_cents(cents: int, seconds: Sequence[float]) -> int | None:
 
 
 def usual_seconds(study: Study) -> dict[str, float]:
-    """Median seconds of each kind of task, counted once a minute.
+    """Median seconds of a task, by kind, measured again once a minute.
 
-    Kinds with few submissions are left out.
+    Kinds with fewer than FEW submissions are left out.
     """
     counted_at, medians = study.usual_seconds
     if counted_at is None or study.now() - counted_at >= MINUTE:
@@ -281,13 +292,14 @@ def usual_seconds(study: Study) -> dict[str, float]:
 def _count_values(session: Session, column: Any, *where: ColumnElement[bool]) -> dict[str, int]:
     """Count the rows with each value of a column.
 
-    Rows without a value are left out.
+    Rows with null are left out.
     """
     rows = session.execute(select(column, func.count()).where(*where).group_by(column).order_by(column))
     return {str(key): count for key, count in rows if key is not None}
 
 
 def _count_problems(session: Session) -> dict[str, int]:
+    """Count the written problems by state and by agreement of their votes."""
     counts = dict.fromkeys(("written", "valid", "invalid", "open", "withdrawn"), 0)
     agreements: Counter[str] = Counter()
     columns = (ProblemRow.withdrawn, ProblemRow.valid, ProblemRow.agreement)
@@ -301,7 +313,7 @@ def _count_problems(session: Session) -> dict[str, int]:
 
 
 def _get_state(withdrawn: bool, valid: bool | None) -> str:
-    """Return the state of a problem, as counts name it."""
+    """Name of a problem's state: withdrawn, open, valid or invalid."""
     if withdrawn:
         return "withdrawn"
     if valid is None:
@@ -310,7 +322,11 @@ def _get_state(withdrawn: bool, valid: bool | None) -> str:
 
 
 def _count_fooled(session: Session) -> tuple[int, int, int, int]:
-    """Count the pairs that the adversary answered and failed, and those among them that people judged."""
+    """Count pairs by how the adversary and people judged them.
+
+    Returns the pairs that the adversary answered, those that fool it, those it answered that people judged, and those
+    that fool it and are valid.
+    """
     was_asked = (Submission.kind == WRITE, Submission.counted, cast(Submission.adversary, Text) != "null")
     decided = func.count(ProblemRow.valid)
     valid = func.count().filter(ProblemRow.valid.is_(True))
@@ -325,9 +341,9 @@ def _count_fooled(session: Session) -> tuple[int, int, int, int]:
 
 
 def _estimate_outstanding_cents(study: Study, kinds: Sequence[KindProgress]) -> int:
-    """Estimate the pay of all places that are free or held.
+    """Estimate the pay for all submissions that are still asked for.
 
-    Also of the votes that twins still to be written will need.
+    Includes the votes on twins that are still to be written.
     """
     pay = study.config.pay
     votes = study.config.tasks.votes
@@ -339,7 +355,7 @@ def _estimate_outstanding_cents(study: Study, kinds: Sequence[KindProgress]) -> 
 
 
 def _count_days(session: Session) -> list[StudyDay]:
-    """Count the work and pay of every day that has any."""
+    """Count the submissions and the pay of each day that has any."""
     starts = _list_day_starts(session)
     if not starts:
         return []
@@ -364,7 +380,7 @@ def _count_days(session: Session) -> list[StudyDay]:
 
 
 def _list_day_starts(session: Session) -> list[datetime]:
-    """Return the starts of all days from the first to the last with work or pay."""
+    """Midnights (UTC) from the first to the last day with submissions or pay."""
     ends: list[Any] = []
     for moment in (Submission.submitted_at, Payment.at):
         ends.append(select(func.min(moment)).scalar_subquery())
@@ -379,7 +395,7 @@ def _list_day_starts(session: Session) -> list[datetime]:
 
 
 def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Lines:
-    """Lines of `winokit collect status`.
+    """Write the lines of `winokit collect status`.
 
     A headline, then counts, validity, agreement and cost. With `people`, also a table of workers.
     """
@@ -400,7 +416,7 @@ def status_lines(now: StudySnapshot, people: Sequence[WorkerQuality] = ()) -> Li
 
 
 def _describe_problems(now: StudySnapshot) -> Lines:
-    """Return the lines on problems, remarks, the adversary and agreement."""
+    """Write the lines on problems, remarks, the adversary and agreement."""
     if now.problems["written"]:
         counts = now.problems | now.domains
         named_counts = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
@@ -418,7 +434,7 @@ def _describe_problems(now: StudySnapshot) -> Lines:
 
 
 def _describe_people(now: StudySnapshot) -> Lines:
-    """Return the lines on workers and on the cost."""
+    """Write the lines on workers and on the cost."""
     states = ", ".join(f"{count:,} {state}" for state, count in now.workers.items()) or "none yet"
     gold = f"; gold questions {now.gold_right:,} of {now.gold_seen:,} right" if now.gold_seen else ""
     yield f"workers: {states}{gold}"
@@ -430,9 +446,9 @@ def _describe_people(now: StudySnapshot) -> Lines:
 
 
 def price_lines(prices: Sequence[PriceCheck], floor: PayFloor, config: StudyConfig) -> Lines:
-    """Lines of `winokit collect check` on hourly pay at each price.
+    """Write the lines of `winokit collect check` on hourly pay.
 
-    With the price that each kind would have to have.
+    They include the price at which each kind would reach the minimum.
     """
     currency = config.pay.currency
     heads = ("task", "price", "takes", "per hour", "needed")
@@ -462,6 +478,7 @@ def _make_price_cells(price: PriceCheck, floor: PayFloor) -> tuple[str, ...]:
 
 
 def _format_rate(shares: Sequence[float]) -> str:
+    """Write a share and its interval (low, high) in percent."""
     rate, low, high = (100 * share for share in shares)
     return f"({rate:.0f} %, 95 % interval {low:.0f} % to {high:.0f} %)"
 
@@ -479,7 +496,7 @@ def _make_agreement_cells(row: QuestionAgreement) -> tuple[str, ...]:
 
 
 def kappa_in_words(row: QuestionAgreement) -> str:
-    """Kappa with its interval, and AC1.
+    """Write Fleiss' kappa with its interval, and AC1.
 
     Empty if there is no kappa.
     """
@@ -498,6 +515,7 @@ def _make_worker_cells(worker: WorkerQuality, now: StudySnapshot) -> tuple[str, 
 
 
 def _format_time(of: KindProgress | WorkerQuality) -> str:
+    """Write the median time per task in seconds or minutes."""
     seconds = of.median_seconds
     if seconds is None:
         return ""

@@ -1,7 +1,7 @@
-"""Quality of the work: each worker's gold questions, haste and pasting, and agreement.
+"""Measure the quality of workers' votes and texts, and the agreement between workers.
 
-Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their intervals, and the answers by Dawid and Skene's
-model of workers. Problems that still lack votes do not count.
+Agreement is Fleiss' kappa and Gwet's AC1 for every question, with their intervals, and the answers by Dawid and
+Skene's model of workers. Problems that still lack votes do not count.
 """
 
 from collections import Counter, defaultdict
@@ -24,12 +24,12 @@ from winokit_collect.study.schema import Lease, Payment, ProblemRow, Submission,
 from winokit_collect.study.study import Study
 
 LARGE = 5_000
-"""Submissions from which on counting them takes long enough to be noticed."""
+"""Number of submissions from which on counting them takes noticeably long."""
 KEPT = timedelta(seconds=30)
 FEW = 5
-"""Fewer votes than this say nothing about a worker."""
+"""Fewest votes that say something about a worker."""
 OFTEN = 0.2
-"""A share of hasty submissions, or of pasted texts, from which on a worker is marked."""
+"""Share of hasty submissions, or of pasted texts, above which a worker is flagged."""
 QUESTIONS = (
     (schema.VALIDATE, "answer", "choice"),
     (schema.VALIDATE, "equally plausible", "equally_plausible"),
@@ -41,13 +41,14 @@ QUESTIONS = (
 
 
 class WorkerQuality:
-    """Numbers on one worker's work.
+    """Numbers and warnings about one worker's work.
 
-    Of their votes, `compared` were on problems on which most others say the same, and `agreed` say so too.
+    `compared` is the number of their votes on problems where the others have a clear majority. `agreed` is the number
+    of those that agree with it.
     """
 
     def __init__(
-        self, worker: Worker, asked: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
+        self, worker: Worker, limits: QualityConfig, sums: Mapping[str, Any], agreed: int, compared: int
     ) -> None:
         self.code = worker.code
         self.state = worker.state
@@ -62,10 +63,10 @@ class WorkerQuality:
         self.hasty = int(sums["hasty"])
         self.pasted = int(sums["pasted"])
         self.earned_cents = int(sums["earned_cents"])
-        self.flags = tuple(self._list_flags(written, asked.gold_least_accuracy))
+        self.flags = tuple(self._list_flags(written, limits.gold_least_accuracy))
 
     def _list_flags(self, written: int, gold_least_accuracy: float) -> Iterator[str]:
-        """Return what a requester should look at, in words."""
+        """Yield warnings about the worker for the requester, in words."""
         least_right = gold_least_accuracy * self.gold_seen
         if self.gold_seen >= FEW and self.gold_right < least_right:
             yield "fails gold questions"
@@ -77,18 +78,20 @@ class WorkerQuality:
             yield "pastes texts"
 
 
-def workers(study: Study, *which: ColumnElement[bool]) -> list[WorkerQuality]:
-    """Everybody who has joined, or fulfils the conditions, in the order of joining.
+def workers(study: Study, *conditions: ColumnElement[bool]) -> list[WorkerQuality]:
+    """Quality of the workers that fulfil some conditions, in the order of joining.
 
-    Workers who have withdrawn are included.
+    Without conditions, of all workers, including those who have withdrawn.
     """
-    return list(_collect_workers(study, select(Worker).where(*which).order_by(Worker.id), only_some=bool(which)))
+    query = select(Worker).where(*conditions).order_by(Worker.id)
+    return list(_collect_workers(study, query, only_some=bool(conditions)))
 
 
 def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
-    """A page of the workers.
+    """One page of the quality of all workers, in the order of joining.
 
-    If they have done much, they are counted once in half a minute. Their state is always current.
+    If the page's workers have many submissions, the numbers are kept for half a minute. States of workers are always
+    current.
     """
     listing = listings.page_of(study, Worker, [], [Worker.id], page)
     # By their codes: SQLite gives the number of somebody who was removed to the next who comes.
@@ -108,6 +111,10 @@ def workers_page(study: Study, page: int) -> ListingPage[WorkerQuality]:
 
 
 def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) -> Iterator[WorkerQuality]:
+    """Yield the quality of each worker that a query selects.
+
+    `only_some` says whether the sums are limited to these workers.
+    """
     limits = study.config.quality
     no_times = {"median_seconds": None}
     with study.store.read(steady=True) as session:
@@ -123,13 +130,13 @@ def _collect_workers(study: Study, query: Select[Worker], *, only_some: bool) ->
         yield WorkerQuality(worker, limits, sums[worker.id], agreed, compared)
 
 
-def _select_sums(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
-    """Queries of sums for each worker, over columns that an index holds.
+def _select_sums(limits: QualityConfig, ids: Sequence[int] | None) -> Iterator[Select[Any]]:
+    """Yield queries of sums by worker, for the workers with these ids.
 
-    All workers, if no ids are given.
+    None means all workers. The queries read only indexed columns.
     """
     is_written = Submission.kind == schema.WRITE
-    fast = Submission.seconds < case((is_written, asked.fast_write_seconds), else_=asked.fast_vote_seconds)
+    fast = Submission.seconds < case((is_written, limits.fast_write_seconds), else_=limits.fast_vote_seconds)
     pasted = Submission.pasted >= 40  # characters: more than a name or a word
     counts = {
         "submissions": func.count(),
@@ -150,7 +157,7 @@ def _select_sums(asked: QualityConfig, ids: Sequence[int] | None) -> Iterator[Se
 
 
 def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
-    """Select the median seconds of each worker: the mean of the one or two submissions in the middle."""
+    """Query the median seconds of each worker's submissions."""
     worker = Submission.worker_id
     rank = func.row_number().over(partition_by=worker, order_by=Submission.seconds)
     count = func.count().over(partition_by=worker)
@@ -162,21 +169,26 @@ def _select_medians(ids: Sequence[int] | None) -> Select[Any]:
 
 
 def _group_by_worker(worker: Any, ids: Sequence[int] | None, names: Sequence[str], sums: Sequence[Any]) -> Select[Any]:
+    """Query named sums by worker.
+
+    `worker` is the column of the worker's id.
+    """
     labelled = (value.label(name) for name, value in zip(names, sums, strict=True))
     query = select(worker.label("worker_id"), *labelled)
     return query.where(*_filter_workers(worker, ids)).group_by(worker)
 
 
 def _filter_workers(worker: Any, ids: Sequence[int] | None) -> list[ColumnElement[bool]]:
+    """SQL condition on a column of worker ids, none if `ids` is None."""
     return [] if ids is None else [worker.in_(ids)]
 
 
 def _compare_with_others(session: Session, ids: Sequence[int] | None) -> dict[int, tuple[int, int]]:
-    """For each worker, the numbers of votes with most others, and of votes compared.
+    """Compare each worker's votes with the majority of the others.
 
-    A vote is compared if most others on its problem say the same.
-
-    The database returns how many votes of a worker met how many others for each choice. These are few cases.
+    Only votes on the same problem are compared. Returns, by worker id, the number of votes that agree with it, and the
+    number of votes compared. A vote is compared only if the others have a clear majority. The database counts the few
+    distinct combinations of votes.
     """
     vote = aliased(Vote)
     other = aliased(Vote)
@@ -203,24 +215,24 @@ def _compare_with_others(session: Session, ids: Sequence[int] | None) -> dict[in
 
 
 def _list_choices(session: Session) -> range:
-    """Return every choice that somebody made."""
+    """All choices that votes may have: 0 up to the highest made."""
     highest = session.scalar(select(func.max(Vote.choice))) or 1
     return range(highest + 1)
 
 
 @dataclass(frozen=True)
 class QuestionAgreement:
-    """Agreement on one question of one kind of task."""
+    """Agreement of workers on one question of one kind of task."""
 
     kind: str
     question: str
     problems: int
-    """Problems with all their votes."""
+    """Number of problems with all their votes."""
     unanimous: int
-    """Problems on which all said the same."""
+    """Number of problems on which all votes are the same."""
     kappa: float | None
     why_not: str | None = None
-    """Why there is no kappa."""
+    """Reason why there is no kappa."""
     kappa_low: float | None = None
     kappa_high: float | None = None
     ac1: float | None = None
@@ -230,21 +242,18 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """Result of Dawid and Skene's model for the votes of one kind."""
+    """Answers and reliability of workers, as Dawid and Skene's model estimates them."""
 
     labels: dict[str, int]
     """The most likely choice, by the problem's public id."""
     differs: tuple[str, ...]
-    """Problems where that is not the choice of most."""
+    """Public ids of problems where the label is not the majority's choice."""
     reliability: dict[str, float]
-    """How often each worker is right according to the model."""
+    """Probability that a worker is right, by code."""
 
 
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
-    """Agreement on every question, over tasks with all their votes.
-
-    The database counts the few ways in which the votes of a task can fall.
-    """
+    """Measure the agreement on every question, over tasks with all their votes."""
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
     values["choice"] = _list_choices(session)
     answer_names = []
@@ -272,9 +281,10 @@ def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
 
 
 def _compute_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]], votes: int) -> QuestionAgreement:
-    """Measure agreement from the number of problems with each table of votes.
+    """Compute the agreement on one question.
 
-    A table has the number of votes for each answer. Tables with a missing vote are left out.
+    `tables` counts the problems by their table of votes: the number of votes for each answer. Problems with fewer than
+    `votes` votes are left out.
     """
     complete = {table: count for table, count in sorted(tables.items()) if sum(table) == votes}
     problem_count = sum(complete.values())
@@ -300,7 +310,10 @@ def _compute_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]
 
 
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
-    """Answers and workers' reliability by Dawid and Skene's model."""
+    """Estimate answers and reliability of workers from all votes of a kind.
+
+    Raises BadInput if there are no votes yet.
+    """
     query = select(ProblemRow.public_id, Worker.code, Vote.choice).join(ProblemRow, ProblemRow.id == Vote.problem_id)
     query = query.join(Worker, Worker.id == Vote.worker_id)
     query = query.where(Vote.counted, ~Vote.gold, Vote.kind == kind, Vote.choice.is_not(None))

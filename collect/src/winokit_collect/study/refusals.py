@@ -1,4 +1,4 @@
-"""Refusals for workers, requesters and strangers, each with its HTTP status."""
+"""Errors that refuse a request, each with its HTTP status."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,33 +10,42 @@ T = TypeVar("T")
 
 
 class Refused(BadInput):
-    """Something is refused, in one line that may be shown to the person who asked."""
+    """A request is refused, for a reason that its sender may read."""
 
     status = 400
 
 
 class NotFound(Refused):
-    """There is no such thing, or it is not theirs: the two look the same from outside."""
+    """The object does not exist or belongs to somebody else.
+
+    The two look the same from outside, on purpose.
+    """
 
     status = 404
 
 
 class NotAllowed(Refused):
-    """The person may not do this at all: blocked, screened out, not yet qualified, a wrong password."""
+    """The person may not do this.
+
+    They are blocked, screened out or not yet qualified, or the password is wrong.
+    """
 
     status = 403
 
 
 class NotNow(Refused):
-    """The study is paused, or nothing is left to do for this worker."""
+    """The request cannot be fulfilled now.
+
+    The study is paused, or nothing is left to do.
+    """
 
     status = 409
 
 
 class AlreadyHandedIn(NotNow):
-    """Something else was handed in before, and it is too late to correct it.
+    """The task was handed in before, and can no longer be corrected.
 
-    `stands` is the earlier work, `sent` was not taken.
+    `stands` has the fields of the stored work and `at` its time. `sent` has the fields that were not taken.
     """
 
     def __init__(self, message: str, stands: Mapping[str, Any], sent: Mapping[str, Any], at: datetime) -> None:
@@ -47,15 +56,15 @@ class AlreadyHandedIn(NotNow):
 
 
 class LinkExpired(Refused):
-    """A link that was used up, revoked or is too old."""
+    """The link was used up or revoked, or is too old."""
 
     status = 410
 
 
 class Incomplete(Refused):
-    """A form has something missing or wrong.
+    """A form has fields that are missing or wrong.
 
-    `problems` has a message for each field.
+    `problems` has a message for each of these fields.
     """
 
     status = 422
@@ -67,9 +76,9 @@ class Incomplete(Refused):
 
 
 class TooMany(Refused):
-    """Too many tries.
+    """There were too many tries.
 
-    `wait` is the number of seconds to wait.
+    `wait` is the number of seconds until the next one is allowed.
     """
 
     status = 429
@@ -80,9 +89,9 @@ class TooMany(Refused):
 
 
 def found(row: T | None, otherwise: str) -> T:
-    """Return a row.
+    """Return the row, unless it is None.
 
-    Raises NotFound with `otherwise` if there is none.
+    Raises NotFound with the message `otherwise` for None.
     """
     if row is None:
         raise NotFound(otherwise)

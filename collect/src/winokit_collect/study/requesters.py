@@ -1,7 +1,8 @@
-"""Requesters: accounts and their roles, logins that get slower with each wrong try, sessions that end at once.
+"""Accounts of requesters: roles, passwords, logins and sessions.
 
 An owner may do everything, an editor all but send money, see to accounts and remove a pilot, a viewer only look.
 Passwords are kept as argon2id hashes. Whoever has the account chooses its password, by a link that works once.
+Logins get slower with each wrong try, and sessions can be ended at once.
 """
 
 import math
@@ -24,37 +25,37 @@ from winokit_collect.study.study import Study
 
 WINDOW = timedelta(minutes=15)
 FIRST_WAIT = timedelta(seconds=15)
-"""A failure counts for `WINDOW`, which is also the longest wait. `FIRST_WAIT` is the shortest."""
+"""Time for which a failure counts, and longest wait (`WINDOW`), and shortest wait (`FIRST_WAIT`)."""
 FREE_BY_NAME = 5
 FREE_BY_ADDRESS = 20
-"""Failures from an address before the first wait: with one name, and with any."""
+"""Failures from one address without a wait: with the same name, and with any name."""
 LINK = "account"
 LINK_SECONDS = 86_400
-"""Lifetime of a link by which somebody chooses the password of an account, or makes the first one."""
+"""Lifetime of a link for choosing a password or making the first account."""
 Role = Literal["owner", "editor", "viewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""From the one that may do most to the one that may do least."""
+"""Roles, from the one that may do most to the one that may do least."""
 NAME = re.compile(r"[\w.@+-]{2,64}")
 SHORTEST = 10
 LONGEST = 200
 AT_ONCE = 4
-"""Each hash takes 64 MiB while it is made, which a crowd at the login must not multiply."""
+"""Passwords that are hashed at the same time. Each hash takes 64 MiB while it is made."""
 _turn = threading.BoundedSemaphore(AT_ONCE)
 _hasher = PasswordHasher()
 NOBODY = _hasher.hash("nobody has this password")
-"""Verified where a name is unknown, so that an answer takes as long as for a known one."""
+"""Hash that is verified for unknown names, so that they take as long as known ones."""
 
 
 def everybody(study: Study) -> Sequence[Requester]:
-    """All who have an account, by name."""
+    """All requesters, sorted by name."""
     with study.store.read() as session:
         return session.scalars(select(Requester).order_by(Requester.name)).all()
 
 
 def setup_path(study: Study) -> str | None:
-    """Path at which the first requester chooses a name and a password.
+    """Path of the page where the first requester makes an account.
 
-    None once there is a requester.
+    None once there is an account.
     """
     if everybody(study):
         return None
@@ -63,9 +64,9 @@ def setup_path(study: Study) -> str | None:
 
 
 def password_path(study: Study, name: str, actor: str) -> str:
-    """Path at which a requester chooses a password.
+    """Path of a page where a requester chooses a new password.
 
-    It works once, within a day, and ends when the requester logs out.
+    It works once, for a day, and no longer once the requester has logged out.
     """
     with study.store.write() as session:
         requester = _find_by_name(session, name)
@@ -75,9 +76,9 @@ def password_path(study: Study, name: str, actor: str) -> str:
 
 
 def of_link(study: Study, token: str) -> Requester | None:
-    """The requester whose password a link is for.
+    """The requester whose password a setup link changes.
 
-    None if it makes the first account. A link that was used is refused.
+    None for the link that makes the first account. Raises LinkExpired if the link was used or replaced.
     """
     whose = study.signer.read(LINK, token, LINK_SECONDS)
     if not whose and everybody(study):
@@ -89,9 +90,9 @@ def of_link(study: Study, token: str) -> Requester | None:
 
 
 def set_up(study: Study, token: str, name: str, password: str) -> Requester:
-    """Make the first account, an owner's, or set a password, by a link.
+    """Use a setup link: make the first account, or set a password.
 
-    The link opens nothing any more then.
+    The first account is an owner's. The link cannot be used again.
     """
     requester = of_link(study, token)
     if requester is None:
@@ -102,9 +103,10 @@ def set_up(study: Study, token: str, name: str, password: str) -> Requester:
 def add(
     study: Study, name: str, password: str | None, actor: str, *, role: Role = "owner", first: bool = False
 ) -> Requester:
-    """Make another account, or the first one.
+    """Add an account.
 
-    Without a password, one is chosen by `password_path`. With `first`, there must be no other account.
+    Without a password, a random one is set, and the requester chooses theirs by `password_path`. With `first`, raises
+    LinkExpired if there is an account already. Raises Incomplete for a name that is taken or not allowed.
     """
     if not NAME.fullmatch(name):
         raise Incomplete({"name": "2 to 64 letters, digits, dots, dashes, @ or + expected"})
@@ -126,10 +128,7 @@ def add(
 
 
 def change_role(study: Study, name: str, role: Role, actor: str) -> None:
-    """Let somebody do more or less.
-
-    The last owner stays one.
-    """
+    """Change a requester's role. Raises NotNow for the last owner."""
     with study.store.write(alone=True) as session:
         requester = _find_by_name(session, name)
         if role != OWNER:
@@ -140,9 +139,9 @@ def change_role(study: Study, name: str, role: Role, actor: str) -> None:
 
 
 def remove(study: Study, name: str, actor: str) -> None:
-    """Remove somebody's account, which ends their sessions.
+    """Remove a requester's account and end their sessions.
 
-    The last owner keeps theirs.
+    Raises NotNow for the last owner.
     """
     with study.store.write(alone=True) as session:
         requester = _find_by_name(session, name)
@@ -152,14 +151,13 @@ def remove(study: Study, name: str, actor: str) -> None:
 
 
 def login(study: Study, name: str, password: str, address: str) -> Requester:
-    """Log in.
+    """Check a name and a password, and return the requester.
 
-    After some wrong passwords from an address the next try has to wait, longer each time.
-
-    The wait is for this name at this address, and for this address: from elsewhere, whoever has the password gets in,
-    so that nobody can lock a requester out by guessing. A name that nobody has waits like any other.
+    Raises NotAllowed if they are wrong, and TooMany after several failures, with a wait that doubles each time.
+    Failures are counted for this name at this network, and for this network: from elsewhere the right password works,
+    so that nobody can lock a requester out by guessing. Unknown names are treated the same.
     """
-    network = place_of(address)
+    network = network_of(address)
     name_key = study.signer.digest("login-name", f"{name}\n{network}")
     address_key = study.signer.digest("login-address", network)
     keys = [(name_key, FREE_BY_NAME), (address_key, FREE_BY_ADDRESS)]
@@ -183,12 +181,13 @@ def login(study: Study, name: str, password: str, address: str) -> Requester:
     return requester
 
 
-def place_of(address: str) -> str:
-    """An address, or its whole network if it is of the new kind.
+def network_of(address: str) -> str:
+    """The network whose failed logins are counted together.
 
-    A household or host has more IPv6 addresses than anybody could count.
+    An IPv4 address itself, or the /64 network of an IPv6 address, of which one household has very many. Any other text
+    stays as it is.
 
-    >>> place_of("10.0.0.7"), place_of("2001:db8:1:2:3:4:5:6"), place_of("unknown")
+    >>> network_of("10.0.0.7"), network_of("2001:db8:1:2:3:4:5:6"), network_of("unknown")
     ('10.0.0.7', '2001:db8:1:2::/64', 'unknown')
     """
     try:
@@ -202,9 +201,9 @@ def place_of(address: str) -> str:
 
 
 def seconds_to_wait(failures: int, free: int) -> float:
-    """Seconds between the last of some failures and the next try.
+    """Seconds between the last failed login and the next try.
 
-    None at first, then twice as long each time.
+    0 for fewer than `free` failures, then twice as long with each failure, up to a quarter of an hour.
 
     >>> [seconds_to_wait(failures, free=5) for failures in (4, 5, 6, 7, 20)]
     [0.0, 15.0, 30.0, 60.0, 900.0]
@@ -217,9 +216,9 @@ def seconds_to_wait(failures: int, free: int) -> float:
 
 
 def get(study: Study, requester_id: int, session_version: int) -> Requester:
-    """The requester of a session.
+    """The requester of a login session.
 
-    Raises NotAllowed if the session was ended.
+    Raises NotAllowed if the session has ended, so that `session_version` is not the current one.
     """
     with study.store.read() as session:
         requester = session.get(Requester, requester_id)
@@ -229,7 +228,7 @@ def get(study: Study, requester_id: int, session_version: int) -> Requester:
 
 
 def end_sessions(study: Study, requester_id: int) -> None:
-    """Log a requester out everywhere."""
+    """Log a requester out of all browsers."""
     with study.store.write() as session:
         requester = session.get_one(Requester, requester_id)
         requester.session_version += 1
@@ -237,7 +236,10 @@ def end_sessions(study: Study, requester_id: int) -> None:
 
 
 def change_password(study: Study, requester_id: int, old: str, new: str) -> Requester:
-    """Change a password, and end every session except the one that gets the new version."""
+    """Change a requester's password, and end their other sessions.
+
+    Raises NotAllowed if the old password is wrong. The new session has the returned requester's version.
+    """
     with study.store.read() as session:
         requester = session.get_one(Requester, requester_id)
     if not verify_password(requester.password_hash, old):
@@ -245,15 +247,15 @@ def change_password(study: Study, requester_id: int, old: str, new: str) -> Requ
     return _set_password(study, requester, new)
 
 
-def _set_password(study: Study, known: Requester, password: str) -> Requester:
-    """Set a password.
+def _set_password(study: Study, requester_before: Requester, password: str) -> Requester:
+    """Set a password and end all sessions.
 
-    If two try at once, by the same session or link, one succeeds.
+    Raises LinkExpired if the password has been changed since `requester_before` was read.
     """
     hashed = hash_password(password)
     with study.store.write() as session:
-        requester = session.get(Requester, known.id, with_for_update=True)
-        if requester is None or requester.session_version != known.session_version:
+        requester = session.get(Requester, requester_before.id, with_for_update=True)
+        if requester is None or requester.session_version != requester_before.session_version:
             raise LinkExpired("the password was changed in the meantime; please log in")
         requester.password_hash = hashed
         requester.session_version += 1
@@ -262,17 +264,23 @@ def _set_password(study: Study, known: Requester, password: str) -> Requester:
 
 
 def _find_by_name(session: Session, name: str) -> Requester:
+    """Find a requester by name and lock the row. Raises NotFound."""
     query = select(Requester).where(Requester.name == name).with_for_update()
     return found(session.scalar(query), f"no account {name}")
 
 
 def _refuse_last_owner(session: Session, requester: Requester) -> None:
+    """Raise NotNow if the requester is the last owner."""
     others = select(Requester.id).where(Requester.role == OWNER, Requester.id != requester.id)
     if requester.role == OWNER and session.scalar(others.limit(1)) is None:
         raise NotNow(f"{requester.name} is the last owner; make somebody else an owner first")
 
 
 def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> None:
+    """Raise TooMany if there were too many recent failures under a key.
+
+    `free` is the number of failures without a wait.
+    """
     now = study.now()
     recent = (LoginFailure.key == key, LoginFailure.at > now - WINDOW)
     query = select(func.count(), func.max(LoginFailure.at)).where(*recent)
@@ -287,7 +295,7 @@ def _refuse_too_soon(study: Study, session: Session, key: str, free: int) -> Non
 
 
 def hash_password(password: str) -> str:
-    """Hash a password with a salt.
+    """Hash a password with a random salt.
 
     Raises Incomplete if it is too short or too long.
     """
@@ -298,7 +306,7 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(hashed: str, password: str) -> bool:
-    """Whether a password is the one that was hashed."""
+    """Whether a password matches a hash."""
     if len(password) > LONGEST:
         return False
     try:

@@ -1,8 +1,9 @@
-"""The tables of a study.
+"""Tables of a study's database.
 
-A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while; a
-*submission* is what came back, and a *vote* is the judgement of a problem in it. Each task has two counters, `accepted`
-and `held`, with one constraint over them. So the database itself refuses a place too many, whatever happens at once.
+A *task* asks for a number of submissions of one kind; a *lease* gives one of its places to one worker for a while;
+a *submission* is what came back, and a *vote* is the judgement of a problem in it. Each task has two counters,
+`accepted` and `held`, with one constraint over them. So the database itself refuses a place too many, whatever
+happens at once.
 
 People are pseudonymous: everything refers to a worker's code. Only the table `identities` knows who that is on a
 platform, and it can be emptied without touching the rest.
@@ -45,7 +46,7 @@ UNDER_WAY = (PLANNED, SENT, UNCERTAIN)
 OPEN = "open"
 APPROVED = "approved"
 RETURNED = "returned"
-"""States of a visit on its platform, beside `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
+"""States of a visit on its platform, with `SCREENED_OUT`. A visit that timed out or was rejected is `returned`."""
 PAUSED = "paused"
 OWNER = "owner"
 EDITOR = "editor"
@@ -53,25 +54,28 @@ VIEWER = "viewer"
 LATE = "late"
 FROM_BLOCKED = "from a blocked worker"
 VISIT = "visit"
-"""Reason of a line that deducts the platform's own pay for a visit, which is pay for the worker as well."""
+"""Reason of a ledger line that deducts the platform's reward for a visit."""
 DISCARDED = "discarded: "
 WITH_WORKER = "worker blocked: "
 SHOWN: dict[str, Any] = {"viewonly": True, "lazy": "raise"}
-"""Related rows that a page shows are read with their row, or not at all: never one by one."""
+"""Options of relations: related rows are loaded with their row or not at all, never one by one."""
 
 
 class Moment(sa.TypeDecorator[datetime]):
-    """A moment in UTC, with its zone, which SQLite forgets."""
+    """Column type for a moment in UTC, with its time zone.
+
+    SQLite stores no time zones, so it is added when a moment is read.
+    """
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Convert a moment to UTC, on the way in."""
+        """Convert a moment to UTC before it is stored."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Give a moment its zone, on the way out."""
+        """Add the time zone UTC to a moment that was read."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -95,9 +99,9 @@ COLUMN_TYPES: dict[Any, Any] = {
 
 
 class Base(DeclarativeBase):
-    """Base of all tables: naming of constraints, and the types behind the hints.
+    """Base class of all tables.
 
-    A migration refers to a constraint by its name.
+    It names all constraints, so that migrations can refer to them, and maps type hints to column types.
     """
 
     metadata = sa.MetaData(naming_convention=CONSTRAINT_NAMES)
@@ -105,14 +109,17 @@ class Base(DeclarativeBase):
 
 
 class Numbered(Base):
-    """A table whose rows have numbers."""
+    """Base class of the tables whose rows are numbered by `id`."""
 
     __abstract__ = True
     id: Mapped[int] = mapped_column(primary_key=True)
 
 
 def _make_condition(condition: str) -> dict[str, Any]:
-    """Options that limit an index to the rows with a condition."""
+    """Options of an index that covers only rows with a condition.
+
+    They are for both databases.
+    """
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
@@ -129,7 +136,7 @@ ANSWERS = ("choice", "equally_plausible", "local_decides")
 
 
 class Worker(Numbered):
-    """Somebody who writes or judges, under a pseudonym."""
+    """A person who writes or judges problems, known by a pseudonymous code."""
 
     __tablename__ = "workers"
     code: Mapped[str] = mapped_column(sa.String(24), unique=True)
@@ -139,26 +146,27 @@ class Worker(Numbered):
     joined_at: Mapped[datetime]
     consented_at: Mapped[datetime | None]
     consent_sha256: Mapped[str | None] = mapped_column(sa.String(64))
-    """Hash of the text they agreed to last; null for whoever agreed before texts were kept."""
+    """Hash of the consent text they agreed to last. Null if they agreed before texts were stored."""
     screened_at: Mapped[datetime | None]
     native_speaker: Mapped[bool | None]
     has_seen_wsc: Mapped[bool | None]
     qualified_at: Mapped[datetime | None]
     qualified_for: Mapped[dict[str, Any] | None]
-    """Kinds of task whose questions they have passed, or failed for good. Null means all of them."""
+    """Kinds of task whose quiz they have passed (true) or finally failed (false). Null: decided before quizzes had
+    kinds."""
     session_version: Mapped[int] = mapped_column(default=1, server_default="1")
     """Raised to end every session of the worker at once."""
     link_version: Mapped[int] = mapped_column(default=1, server_default="1")
-    """Raised to make the worker's personal link useless."""
+    """Raised to invalidate the worker's personal link."""
     pilot: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """Came while the study was tried out: everything that refers to them can be removed at once."""
+    """Whether they joined in a pilot, so that their data can be removed."""
     submissions: Mapped[list[Submission]] = relationship(**SHOWN)
     votes: Mapped[list[Vote]] = relationship(**SHOWN)
     payments: Mapped[list[Payment]] = relationship(**SHOWN)
 
 
 class Identity(Base):
-    """A worker's name on a platform: the only personal data.
+    """A worker's id on their platform, the only personal data.
 
     It is never exported, and deleted on request.
     """
@@ -170,18 +178,18 @@ class Identity(Base):
     external_id: Mapped[str]
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
-    """The visit they are in, or were in last: Prolific's submission, MTurk's assignment."""
+    """Present or last visit: Prolific's submission, Mechanical Turk's assignment."""
     arrived_at: Mapped[datetime | None]
-    """When this visit began."""
+    """Time at which this visit began."""
     browser: Mapped[str | None] = mapped_column(sa.String(64))
-    """A keyed hash of the id of the browser that began it. No other may go on with it."""
+    """Keyed hash of the browser in which the visit began. It can be continued in no other."""
 
 
 class PlatformVisit(Numbered):
-    """One visit of a worker: by a link, or one that a platform approves and pays.
+    """One visit of a worker, by an invite link or from a platform.
 
-    The columns that tie it to a person (`study_id`, `session_id`, `browser`) are emptied with their identity. The money
-    stays.
+    A platform approves and pays each visit separately. The columns that tie it to a person (`study_id`, `session_id`,
+    `browser`) are emptied when the identity is deleted. The money stays.
     """
 
     __tablename__ = "visits"
@@ -190,35 +198,36 @@ class PlatformVisit(Numbered):
     platform: Mapped[str] = mapped_column(sa.String(16))
     study_id: Mapped[str | None]
     session_id: Mapped[str | None]
-    """Prolific's submission, MTurk's assignment: what is approved and paid. Null for plain links."""
+    """Id of what the platform approves and pays: Prolific's submission, Mechanical Turk's assignment. Null for invite
+    links."""
     invite_id: Mapped[str | None] = mapped_column(sa.ForeignKey("invites.id"))
-    """The link that let them in."""
+    """The invite link they came by."""
     browser: Mapped[str | None] = mapped_column(sa.String(64), index=True)
-    """A keyed hash of the browser's id, to find one browser with several workers."""
+    """Keyed hash of the browser, to find workers who share one."""
     arrived_at: Mapped[datetime]
     state: Mapped[str] = mapped_column(sa.String(16), default=OPEN, server_default=OPEN)
-    """Its state on the platform, as far as we know: one of `OPEN`, `APPROVED`, `SCREENED_OUT`, `RETURNED`."""
+    """State on the platform, as far as we know: `OPEN`, `APPROVED`, `SCREENED_OUT` or `RETURNED`."""
     reward_cents: Mapped[int | None]
-    """The platform's own pay for it. Null while it is open."""
+    """The platform's reward for the visit. Null while it is open."""
     currency: Mapped[str | None] = mapped_column(sa.String(3))
     closed_at: Mapped[datetime | None]
-    """When we learned that it is no longer open."""
+    """Time at which we learned that it is no longer open."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     invite: Mapped[Invite | None] = relationship(**SHOWN)
 
 
 class ConsentText(Base):
-    """A text that workers were asked to agree to, exactly as they read it."""
+    """A consent text, exactly as workers read it."""
 
     __tablename__ = "consent_texts"
     sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
     text: Mapped[str]
     at: Mapped[datetime]
-    """When somebody first agreed to it."""
+    """Time at which the first worker agreed to it."""
 
 
 class Consent(Numbered):
-    """One worker's agreement to one text."""
+    """A worker's agreement to one consent text."""
 
     __tablename__ = "consents"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -228,7 +237,7 @@ class Consent(Numbered):
 
 
 class SettingsVersion(Numbered):
-    """The settings of the study from one moment on, until the next row.
+    """The study's settings, in force until the next row.
 
     Rows are added, never changed.
     """
@@ -236,19 +245,19 @@ class SettingsVersion(Numbered):
     __tablename__ = "settings_versions"
     at: Mapped[datetime]
     actor: Mapped[str] = mapped_column(sa.String(80))
-    """Whose login opened the study with these settings first."""
+    """User who opened the study with these settings first."""
     settings: Mapped[dict[str, Any]]
     changes: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """The values before and now, by key: `{"pay.write": ["0.40", "0.50"]}`."""
 
 
 class QuizAttempt(Numbered):
-    """One try at the qualification quiz."""
+    """One attempt of a worker at the quiz."""
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     kind: Mapped[str | None] = mapped_column(sa.String(16))
-    """The kind of task that it was about; null if it was about several, as the first quiz once was."""
+    """The kind of task that the quiz was for. Null for an early quiz about all kinds."""
     answers: Mapped[list[int]]
     share: Mapped[float]
     passed: Mapped[bool]
@@ -256,7 +265,7 @@ class QuizAttempt(Numbered):
 
 
 class Requester(Numbered):
-    """Somebody who runs the study."""
+    """A person who runs the study, with a login."""
 
     __tablename__ = "requesters"
     name: Mapped[str] = mapped_column(sa.String(64), unique=True)
@@ -268,9 +277,9 @@ class Requester(Numbered):
 
 
 class LoginFailure(Numbered):
-    """A failed login, under a keyed hash of the name or the address.
+    """A failed login, under a keyed hash of name or address.
 
-    That is enough to count, and not enough to follow anybody.
+    Neither can be read from the hash.
     """
 
     __tablename__ = "login_failures"
@@ -280,7 +289,7 @@ class LoginFailure(Numbered):
 
 
 class Invite(Base):
-    """A link that was handed out, with its uses and its end."""
+    """An invite link, with its number of uses and its expiry."""
 
     __tablename__ = "invites"
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
@@ -295,7 +304,7 @@ class Invite(Base):
 
 
 class Group(Numbered):
-    """Problems that belong together: twins, or a group of an imported dataset."""
+    """A group of problems: twins, or a group of an imported dataset."""
 
     __tablename__ = "problem_groups"
     name: Mapped[str | None]
@@ -313,7 +322,7 @@ class ProblemRow(Numbered):
     __table_args__ = (sa.Index("ix_problems_counts", "origin", "withdrawn", "valid", "agreement", "domain"),)
     public_id: Mapped[str] = mapped_column(sa.String(40), index=True)
     family: Mapped[str] = mapped_column(sa.String(40), index=True)
-    """The public id of the original that a variant was made from; a problem's own otherwise."""
+    """Public id of the original problem: its own, except for a variant."""
     group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
     origin: Mapped[str] = mapped_column(sa.String(16), index=True)
     variant: Mapped[str] = mapped_column(sa.String(24), default="original")
@@ -328,16 +337,17 @@ class ProblemRow(Numbered):
     occurrence: Mapped[int] = mapped_column(default=1)
     author_id: Mapped[int | None] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     submission_id: Mapped[int | None] = mapped_column(index=True)
-    """The submission it was written in. No foreign key: submissions refer to tasks, and tasks to problems."""
+    """The submission in which it was written. No foreign key, since submissions refer to tasks and tasks to
+    problems."""
     created_at: Mapped[datetime]
     valid: Mapped[bool | None]
-    """The decision of the votes, or of a requester over them. None while votes are missing."""
+    """Verdict of the votes, or of a requester who overruled them. Null while votes are missing."""
     agreement: Mapped[str | None] = mapped_column(sa.String(16))
     """Agreement of the votes on validity: `unanimous-yes`, `unanimous-no` or `split`."""
     withdrawn: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """Its submission was discarded: nobody is asked about it any more."""
+    """Whether its submission was discarded, so that nobody is asked about it any more."""
     settings_id: Mapped[int | None] = mapped_column(sa.ForeignKey("settings_versions.id"))
-    """The settings it was made under, whose rule decides about it. Null: from before settings were kept."""
+    """The settings under which it was made, whose rule decides about it. Null if it is older than stored settings."""
     author: Mapped[Worker | None] = relationship(**SHOWN)
     submission: Mapped[Submission | None] = relationship(
         primaryjoin="foreign(ProblemRow.submission_id) == Submission.id", **SHOWN
@@ -353,9 +363,9 @@ PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query"
 
 
 def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
-    """A row for a problem, with other known columns.
+    """Make a database row of a problem.
 
-    A variant belongs to its original's family.
+    `columns` has further columns by name. A variant gets its original's id as `family`.
     """
     stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
     stored["candidates"] = list(problem.candidates)
@@ -369,7 +379,10 @@ def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original
 
 
 def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
-    """The problem of a row, or of its columns, in the study's language."""
+    """Make a Problem of a database row, or of its columns.
+
+    `language` is the study's language.
+    """
     fields = {name: getattr(row, name) for name in PROBLEM_COLUMNS}
     fields["candidates"] = tuple(row.candidates)
     fields["labels"] = dict(row.labels)
@@ -377,10 +390,11 @@ def to_problem(row: ProblemRow | sa.Row[Any], language: str) -> Problem:
 
 
 class Task(Numbered):
-    """A number of submissions of one kind that are asked for.
+    """A request for a number of submissions of one kind.
 
-    `held` counts the places given to leases that have neither been submitted nor given back, `accepted` the
-    submissions that count. A task without a number (`asked` is null) is a gold question: everybody may get it.
+    It is usually about one problem. `asked` is that number. `accepted` counts the submissions that count, `held` the
+    places reserved by leases that are neither submitted nor given back. If `asked` is null the task is a gold question,
+    which every worker may get.
     """
 
     __tablename__ = "tasks"
@@ -395,7 +409,7 @@ class Task(Numbered):
     held: Mapped[int] = mapped_column(default=0)
     free: Mapped[int | None] = mapped_column(sa.Computed("asked - accepted - held", persisted=True))
     rank: Mapped[int]
-    """Tasks are given out in this order."""
+    """Place in the order in which tasks are given out."""
     gold: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     problem_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problems.id"), index=True)
     group_id: Mapped[int | None] = mapped_column(sa.ForeignKey("problem_groups.id"), index=True)
@@ -408,15 +422,18 @@ class Task(Numbered):
 
 
 def task_about(row: ProblemRow, kind: str, rank: int, **columns: Any) -> Task:
-    """A judgement of a problem."""
+    """Make a task that asks to judge or solve a problem.
+
+    `rank` is its place in the order of tasks. `columns` has further columns by name.
+    """
     shared_columns = {name: getattr(row, name) for name in ("group_id", "family", "author_id", "domain")}
     return Task(kind=kind, rank=rank, problem_id=row.id, **shared_columns, **columns)
 
 
 class Lease(Numbered):
-    """A place of a task, given to a worker for a while.
+    """A place of a task that is reserved for a worker, for a while.
 
-    There is one row per worker and task, however often it is given.
+    There is one row per worker and task, even if the worker gets the task again.
     """
 
     __tablename__ = "leases"
@@ -436,9 +453,9 @@ class Lease(Numbered):
 
 
 class Draft(Base):
-    """A worker's unfinished form.
+    """The unfinished form of a lease.
 
-    It outlives a closed tab and an expired lease.
+    It is kept when the browser tab is closed or the lease expires.
     """
 
     __tablename__ = "drafts"
@@ -448,9 +465,9 @@ class Draft(Base):
 
 
 class Submission(Numbered):
-    """The work that a worker handed in, whether it counts or not.
+    """Work that a worker has handed in, whether it counts or not.
 
-    There is one per lease, so a replay adds none.
+    There is one per lease, so sending a form twice adds none.
     """
 
     __tablename__ = "submissions"
@@ -466,12 +483,12 @@ class Submission(Numbered):
     fields: Mapped[dict[str, Any]]
     counted: Mapped[bool]
     why_not: Mapped[str | None]
-    """Why it does not count: late, from a blocked worker, discarded by a requester."""
+    """Reason why it does not count: late, from a blocked worker, or discarded."""
     late: Mapped[bool] = mapped_column(default=False)
     seconds: Mapped[float]
-    """From the lease to the submission."""
+    """Seconds from the lease to the submission."""
     pasted: Mapped[int] = mapped_column(default=0)
-    """Characters that came from the clipboard."""
+    """Number of characters that were pasted."""
     adversary: Mapped[dict[str, Any] | None]
     submitted_at: Mapped[datetime] = mapped_column(index=True)
     history: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default="[]")
@@ -486,7 +503,7 @@ class Submission(Numbered):
 class Vote(Numbered):
     """One worker's judgement of one problem.
 
-    `choice` is a candidate's index, or 1 for yes and 0 for no.
+    `choice` is a candidate's index, or 1 for yes and 0 for no. It is null if the worker cannot tell.
     """
 
     __tablename__ = "votes"
@@ -504,22 +521,23 @@ class Vote(Numbered):
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"))
     kind: Mapped[str] = mapped_column(sa.String(16))
     choice: Mapped[int | None]
-    """None where the worker cannot tell, if the study lets them say so."""
+    """Null if the worker cannot tell, where the study allows that answer."""
     equally_plausible: Mapped[bool | None]
     local_decides: Mapped[bool | None]
     counted: Mapped[bool]
     gold: Mapped[bool] = mapped_column(default=False)
     doubted: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
-    """A verdict depended on it, of a judge who is often wrong. One more was asked, and this one does not decide."""
+    """Whether somebody else was asked instead, since a verdict depended on this vote of an unreliable judge. It does
+    not decide."""
     is_right: Mapped[bool | None]
-    """For a gold question: whether the vote is the known one."""
+    """Whether the vote on a gold question is right. Null for other problems."""
     at: Mapped[datetime]
     worker: Mapped[Worker] = relationship(**SHOWN)
     submission: Mapped[Submission] = relationship(**SHOWN)
 
 
 class Event(Numbered):
-    """A small thing that happened while somebody worked: a paste, a tab left, a draft saved."""
+    """A signal from a task's page, such as a paste."""
 
     __tablename__ = "events"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -530,7 +548,7 @@ class Event(Numbered):
 
 
 class Remark(Numbered):
-    """A worker's remark on an item, instead of a judgement or beside it.
+    """A worker's remark on a problem, instead of a judgement or with it.
 
     Only the last one under a lease is kept.
     """
@@ -548,9 +566,9 @@ class Remark(Numbered):
 
 
 class Payment(Numbered):
-    """A line of the ledger: an amount owed, and when it was settled.
+    """A line of the ledger: an amount owed to a worker.
 
-    In hundredths of the study's currency.
+    In hundredths of the study's currency. Negative lines are corrections or deductions.
     """
 
     __tablename__ = "payments"
@@ -570,18 +588,17 @@ class Payment(Numbered):
     settlement: Mapped[str | None]
     """The platform's receipt."""
     job_id: Mapped[int | None] = mapped_column(sa.ForeignKey("payout_jobs.id"), index=True)
-    """The payout it goes out with. A line that is settled without one was paid before there were any."""
+    """The payout that pays it. Paid lines without one are older than payouts."""
     visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
-    """For a platform's own reward: the visit it was paid for."""
+    """For a line that deducts a platform's reward: the visit it was paid for."""
     worker: Mapped[Worker] = relationship(**SHOWN)
     job: Mapped[PayoutJob | None] = relationship(**SHOWN)
 
 
 class PayoutJob(Numbered):
-    """One worker's payout: planned, sent, then confirmed, refused or uncertain.
+    """A payout to one worker: planned, sent, then confirmed, refused or uncertain.
 
-    It is sent from `planned` only, by whoever has moved it to `sent`. The database keeps a second one of a worker out
-    while one is under way.
+    Only the server that moved it from `planned` to `sent` sends it. An index allows one unfinished payout per worker.
     """
 
     __tablename__ = "payout_jobs"
@@ -591,43 +608,44 @@ class PayoutJob(Numbered):
     )
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
     visit_id: Mapped[int | None] = mapped_column(sa.ForeignKey("visits.id"))
-    """The visit whose bonus it is: what the platform shows is looked up there."""
+    """The visit for which the bonus is sent, where the platform shows it."""
     state: Mapped[str] = mapped_column(sa.String(16))
     cents: Mapped[int]
     key: Mapped[str | None]
-    """The platform's key of the payment: the same if it must be sent again."""
+    """Key of the bonus, the same if it must be sent again."""
     shown_before: Mapped[int | None]
-    """Number of bonuses of this amount that the platform showed when it was first sent. One more is this one."""
+    """Number of equal bonuses that the platform showed before it was sent. One more means that it was paid."""
     planned_at: Mapped[datetime]
     planned_by: Mapped[str] = mapped_column(sa.String(80))
     due_at: Mapped[datetime]
-    """When a server may take it up. Later than now while a server has it, or while asking again is of no use."""
+    """Earliest time for the next step. Later than now while a server processes it, or while the platform must not be
+    asked."""
     sent_at: Mapped[datetime | None]
     settled_at: Mapped[datetime | None]
     settled_by: Mapped[str | None] = mapped_column(sa.String(80))
-    """Who decided last about its state: a requester, or the platform."""
+    """A requester or the platform, whoever decided last about its state."""
     why: Mapped[str] = mapped_column(default="")
     """The platform's answer, if it did not confirm."""
     worker: Mapped[Worker] = relationship(**SHOWN)
 
 
 class Adjudication(Numbered):
-    """A requester's decision over the votes on a problem.
+    """A requester's decision on a problem, which overrules its votes.
 
-    The last one counts.
+    Only the last one on a problem is in force.
     """
 
     __tablename__ = "adjudications"
     problem_id: Mapped[int] = mapped_column(sa.ForeignKey("problems.id"), index=True)
     requester: Mapped[str] = mapped_column(sa.String(64))
     valid: Mapped[bool | None]
-    """None takes an earlier decision back."""
+    """Null withdraws an earlier decision."""
     note: Mapped[str] = mapped_column(default="")
     at: Mapped[datetime]
 
 
 class LogEntry(Numbered):
-    """A line of the audit log: who did what to what.
+    """A line of the audit log: who did what to which object.
 
     Rows are added, never changed.
     """
@@ -642,7 +660,7 @@ class LogEntry(Numbered):
 
 
 class State(Base):
-    """Single facts about the study: whether it is paused, what was prepared."""
+    """A fact about the study, such as whether it is paused."""
 
     __tablename__ = "state"
     key: Mapped[str] = mapped_column(sa.String(40), primary_key=True)

@@ -1,8 +1,9 @@
-"""One more vote where a verdict depends on one judge who is often wrong.
+"""Ask for one more vote if a verdict depends on a judge who is often wrong.
 
-Dawid and Skene's model, fitted to all votes for and against problems, estimates who is often wrong. If a verdict would
-be another without the vote of such a judge, somebody else is asked once. The doubted vote stays stored and paid, but
-no longer decides. So an unreliable judge cannot make a problem invalid alone, and cannot make it valid either.
+Dawid and Skene's model, fitted to all votes for and against problems, estimates who is often wrong. If a verdict
+would be another without the vote of such a judge, somebody else is asked once. The doubted vote stays stored and
+paid, but no longer decides. So an unreliable judge cannot make a problem invalid alone, and cannot make it valid
+either.
 
 No problem gets a second extra vote, and none that a requester has decided about.
 """
@@ -28,10 +29,10 @@ from winokit_collect.study.verdicts import JudgedVotes, fit_judgements
 
 LOG = logging.getLogger("winokit.collect")
 FEWEST_VOTES = 10
-"""With fewer votes than this, nobody counts as often wrong."""
+"""Fewest votes of a worker who can count as often wrong."""
 LOOK_SECONDS = 60.0
 SPARING = 20
-"""The thread waits this many times as long as its last look took."""
+"""The thread waits this many times as long as its last search took."""
 _VOTE_COLUMNS = (
     Vote.id,
     Vote.problem_id,
@@ -56,7 +57,7 @@ _VOTES = (
 
 @dataclass(frozen=True)
 class DoubtedVote:
-    """A vote that a verdict depends on, of a judge who is often wrong."""
+    """A decisive vote of a judge who is often wrong."""
 
     vote_id: int
     problem_id: int
@@ -64,12 +65,12 @@ class DoubtedVote:
 
 
 def is_asked(study: Study) -> bool:
-    """Whether the study asks for second opinions."""
+    """Whether the study's settings ask for second opinions."""
     return study.config.quality.second_opinions and VALIDATE in study.config.tasks.kinds
 
 
 def find_doubted(study: Study) -> list[DoubtedVote]:
-    """Votes of unreliable judges on which a verdict depends, one per problem."""
+    """Find the decisive votes of unreliable judges, at most one per problem."""
     with study.store.read(steady=True) as session:
         votes = session.execute(_VOTES).all()
         settings_ids = {vote.settings_id for vote in votes}
@@ -93,9 +94,9 @@ def find_doubted(study: Study) -> list[DoubtedVote]:
 
 
 def _find_least_reliable(study: Study, model: JudgedVotes, votes: Sequence[Row[Any]], rule: str) -> DoubtedVote | None:
-    """Find the vote on a problem of the least reliable judge it depends on.
+    """Find the decisive vote on a problem whose judge is least reliable.
 
-    None if no such judge is often wrong, or somebody was doubted before.
+    None if no such judge is unreliable, if votes are missing, or if a vote on the problem was doubted before.
     """
     is_complete = len(votes) >= (votes[0].asked or 0)
     if not is_complete or any(vote.doubted for vote in votes):
@@ -112,9 +113,9 @@ def _find_least_reliable(study: Study, model: JudgedVotes, votes: Sequence[Row[A
 
 
 def ask_second_opinions(study: Study) -> int:
-    """Ask one more vote wherever it is needed.
+    """Ask for one more vote on each problem that needs it.
 
-    Returns on how many problems it was asked.
+    Returns the number of such problems, 0 if the study's settings do not ask for second opinions.
     """
     if not is_asked(study):
         return 0
@@ -123,7 +124,10 @@ def ask_second_opinions(study: Study) -> int:
 
 @retried
 def _ask_once_more(study: Study, doubted: DoubtedVote) -> bool:
-    """Ask somebody else instead of a doubted judge, unless others have changed the problem meanwhile."""
+    """Mark a vote as doubted and ask for another one on its problem.
+
+    Returns False, and changes nothing, if the problem has changed since the vote was found.
+    """
     on_problem = (Vote.problem_id == doubted.problem_id, Vote.kind == VALIDATE, ~Vote.gold)
     with study.store.write() as session:
         # Tasks before problems, as a last vote does, so that nobody waits in a circle.
@@ -146,14 +150,14 @@ def _ask_once_more(study: Study, doubted: DoubtedVote) -> bool:
 
 
 def _is_decided(session: Session, row: ProblemRow) -> bool:
-    """Whether a requester has decided about a problem."""
+    """Whether a requester's decision on a problem is in force."""
     decisions = select(Adjudication.valid).where(Adjudication.problem_id == row.id)
     last_decision = decisions.order_by(Adjudication.id.desc()).limit(1)
     return session.scalar(last_decision) is not None
 
 
 class SecondOpinions:
-    """The server's thread that looks now and then for needed second opinions."""
+    """A server's thread that asks for second opinions while the block runs."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -162,7 +166,7 @@ class SecondOpinions:
         self._newest_vote = -1
 
     def __enter__(self) -> "SecondOpinions":
-        """Begin, if the study asks for second opinions."""
+        """Start the thread, if the study's settings ask for second opinions."""
         self._stop.clear()
         if is_asked(self._study):
             self._thread = threading.Thread(target=self._look_repeatedly, name="second opinions", daemon=True)
@@ -170,13 +174,14 @@ class SecondOpinions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End after the look that is being taken."""
+        """Stop the thread, after the work that it has begun."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
     def _look_repeatedly(self) -> None:
+        """Ask for second opinions every minute until the thread is stopped."""
         wait = LOOK_SECONDS
         while not self._stop.wait(wait):
             start = time.monotonic()

@@ -1,8 +1,9 @@
 """History of a study's settings: who changed them when, and which changes are refused.
 
-Each row of `settings_versions` holds the content of study.toml from one moment on. A problem names the row it was made
-under, and that row's rule decides about it, whatever study.toml says today. A change is refused if something was
-promised or stored under the old setting: a currency, a language, a price while somebody works for it.
+Each row of `settings_versions` has the content of study.toml from some time on. A problem refers to the row under
+which it was made, and that row's rule decides about it, whatever study.toml says now. A change is refused if
+something was promised or stored under the old setting: a currency, a language, or a price while somebody has a task
+at it.
 """
 
 import getpass
@@ -20,13 +21,13 @@ from winokit_collect.study.schema import SettingsVersion
 from winokit_collect.study.study import Study
 
 NOT_KEPT = {"database"}
-"""Settings that are not kept: the database may hold a password, and says where a study is, not what it is."""
+"""Settings that are not stored: the database's URL may have a password."""
 Changes = Mapping[str, list[Any]]
 Check = Callable[[Session, Study, Changes], str]
 
 
 def settings_of(config: StudyConfig) -> dict[str, Any]:
-    """The settings of a study as they are kept, by their dotted names in study.toml."""
+    """The settings of a study, by dotted names such as pay.write."""
     sections = config.model_dump(by_alias=True, exclude=NOT_KEPT)
     settings: dict[str, Any] = {}
     for name, value in sections.items():
@@ -39,17 +40,17 @@ def settings_of(config: StudyConfig) -> dict[str, Any]:
 
 
 def _convert_to_json(value: Any) -> Any:
-    """Convert a setting to a JSON value.
+    """Convert a setting to a value that JSON can hold.
 
-    The amounts 0.4 and 0.40 become the same.
+    Amounts get two decimals, so that 0.4 and 0.40 are the same.
     """
     return f"{value:.2f}" if isinstance(value, Decimal) else value
 
 
 def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The changed settings by name, each with its values before and now.
+    """Find the settings that differ: (before, now) by name.
 
-    A setting that did not exist before was what its default is.
+    A setting that is missing in `before` had its default value.
     """
     defaults = settings_of(StudyConfig())
     changes = {}
@@ -61,9 +62,9 @@ def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[
 
 
 def keep_settings(study: Study) -> None:
-    """Store the study's settings if they are new.
+    """Store the study's settings as a new version if they have changed.
 
-    Raises BadInput if a change is unsafe.
+    Raises BadInput if data in the database does not allow a change.
     """
     settings = settings_of(study.config)
     with study.store.read() as session:
@@ -79,9 +80,9 @@ def keep_settings(study: Study) -> None:
 
 
 def note_settings(study: Study) -> None:
-    """Find the settings that were kept last, for a study that is only read.
+    """Compare study.toml with the stored settings, for a study that is only read.
 
-    Adds a note for each difference from study.toml.
+    Adds a note to `study.setting_notes` for each difference.
     """
     with study.store.read() as session:
         newest = _find_newest_version(session)
@@ -96,15 +97,15 @@ def note_settings(study: Study) -> None:
 
 
 def versions_of(study: Study) -> list[SettingsVersion]:
-    """All settings that the study has had, oldest first."""
+    """All versions of the study's settings, oldest first."""
     with study.store.read() as session:
         return list(session.scalars(select(SettingsVersion).order_by(SettingsVersion.id)))
 
 
 def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
-    """The rule that decides about a problem made under some settings.
+    """The validity rule of problems made under a version of the settings.
 
-    A problem from before settings were kept has the first settings that were.
+    None as the version means before versions were stored: the first stored version applies.
     """
     if settings_id not in study.rules_kept:
         query = select(SettingsVersion.settings).order_by(SettingsVersion.id).limit(1)
@@ -116,8 +117,8 @@ def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
     return study.rules_kept[settings_id]
 
 
-def who_is_here() -> str:
-    """The name of whoever runs this command, for the log."""
+def name_terminal_user() -> str:
+    """Name of the user who runs this command, for the audit log."""
     try:
         return f"terminal:{getpass.getuser()}"[:80]
     except (KeyError, OSError, ImportError):  # an account without a name, as in a container
@@ -125,12 +126,14 @@ def who_is_here() -> str:
 
 
 def _find_newest_version(session: Session) -> SettingsVersion | None:
+    """The newest stored version of the settings, or None."""
     query = select(SettingsVersion).order_by(SettingsVersion.id.desc()).limit(1)
     return session.scalar(query)
 
 
 def _add_version(session: Session, study: Study, settings: dict[str, Any], changes: dict[str, Any]) -> SettingsVersion:
-    actor = who_is_here()
+    """Store a version of the settings, and log each change."""
+    actor = name_terminal_user()
     version = SettingsVersion(at=study.now(), actor=actor, settings=settings, changes=changes)
     session.add(version)
     session.flush()
@@ -140,15 +143,18 @@ def _add_version(session: Session, study: Study, settings: dict[str, Any], chang
 
 
 def _refuse_unsafe(session: Session, study: Study, changes: Changes) -> None:
-    """Raise BadInput for the first change that what is stored does not allow."""
+    """Raise BadInput for the first change that stored data does not allow.
+
+    Each check returns a message, empty if the change is allowed.
+    """
     for check in (_check_currency, _check_language, _check_kinds, _check_data, _check_platform, _check_pay):
         reason = check(session, study, changes)
         if reason:
             raise BadInput(f"{study.folder / FILE}: {reason}")
 
 
-def _count_rows(session: Session, *which: Any) -> int:
-    return session.scalar(select(func.count()).where(*which)) or 0
+def _count_rows(session: Session, *conditions: Any) -> int:
+    return session.scalar(select(func.count()).where(*conditions)) or 0
 
 
 def _check_currency(session: Session, study: Study, changes: Changes) -> str:
@@ -223,6 +229,10 @@ def _check_pay(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _find_lowered_prices(changes: Changes) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the kinds of task whose price was lowered.
+
+    Each comes with the prices before and now.
+    """
     for kind in (schema.WRITE, *schema.VOTES):
         before, now = changes.get(f"pay.{kind}", (0, 0))
         if float(now) < float(before):

@@ -1,17 +1,16 @@
 """The database of a study: SQLite in the folder, or PostgreSQL by its URL.
 
-It is migrated to the newest tables on opening. An SQLite database that must not be written is copied, if whoever
-opens it only reads.
+It is migrated to the newest tables when it is opened. An SQLite database that cannot be written is copied, if it is
+only to be read.
 
+`read()` and `write()` each give a session. Changes that must not interleave are made in one `write()`. On SQLite it
+begins with BEGIN IMMEDIATE, and one thread of the process writes at a time, so that waiting is fair. On PostgreSQL the
+functions lock the rows they decide on.
 
-`read()` and `write()` give a session each. What must not interleave happens in a `write()`: on SQLite it begins with
-BEGIN IMMEDIATE and one thread of the process writes at a time, so that waiting is fair; on PostgreSQL the functions
-lock the rows they decide on.
-
-Work that somebody is thanked for is on the disk before the thanks: SQLite writes ahead (WAL) and syncs the log at each
-such commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` by default). A server that is
-killed loses nothing either way, and neither does one whose power fails. A place that was given, or a draft, may be lost
-with the power. It does not wait for the disk (SQLite's NORMAL), since every vote is followed by one of those.
+A worker's submission is on the disk before the worker is thanked. SQLite writes ahead (WAL) and syncs the log at each
+such commit (`synchronous=FULL`), PostgreSQL does so by itself (`synchronous_commit` by default). So nothing is lost if
+the server is killed or the power fails. Only a lease or a draft may be lost if the power fails: these do not wait for
+the disk (SQLite's NORMAL), since one of them follows every vote.
 """
 
 import logging
@@ -47,23 +46,22 @@ LOG = logging.getLogger("winokit.collect")
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY_SECONDS = 30
 LOGS = ("-wal", "-shm")
-"""Endings of the files that SQLite puts beside a database while it is open."""
+"""Suffixes of the files that SQLite keeps beside an open database."""
 ALONE = 7_461_029
 """Our number for PostgreSQL's advisory lock: servers that start together migrate one after the other."""
 MIGRATING = threading.Lock()
 """Alembic keeps its state in global variables, so that one thread of a process migrates at a time."""
 ROOM = {"cache_size": -16_000, "wal_autocheckpoint": 4_000}
-"""For SQLite: 16 MB of pages for each connection, and as much in the log before it is written into the database.
-Everybody waits while it is written."""
+"""Settings of SQLite: 16 MB of cached pages per connection, and a log of 16 MB before it is copied into the
+database, which blocks everybody."""
 PLANNING = {"plan_cache_mode": "force_generic_plan", "random_page_cost": "1.1", "max_parallel_workers_per_gather": "0"}
-"""For PostgreSQL. Otherwise it plans frequent statements again each time, and takes longer over that than over the
-answer; it reads whole tables where an index has all that is counted, as on disks that turn; and it computes a
-requester's page on several cores at once, which everybody else then waits for."""
+"""Settings of PostgreSQL. Without them it plans frequent statements again each time, reads whole tables instead of
+indexes, and uses several cores for one page, so that other pages wait."""
 NEVER = 10**9
 BACKUPS = "backups"
-"""The folder beside a database for copies that are made before it is changed."""
+"""Folder beside a database, for copies made before it is changed."""
 LEAST_ROOM = 64 * 2**20
-"""Bytes below which a disk is nearly full: several times what SQLite keeps in its log."""
+"""Free bytes below which a disk counts as nearly full: several times the size of SQLite's log."""
 FULL = "database or disk is full"
 DISK_FULL = "53100"
 DAMAGED = ("malformed", "not a database")
@@ -75,11 +73,15 @@ ONE_STATE = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
 class DiskFull(WinokitError, OSError):
-    """The disk has no room for the data, and nothing of it was stored."""
+    """The disk is full, and the transaction stored nothing."""
 
 
 class Store:
-    """An engine, its two kinds of sessions, and the migrations."""
+    """The database of a study, with sessions to read and to write.
+
+    It is created or migrated to the newest tables when it is opened. With `to_read`, an SQLite database that cannot be
+    written, or would need a migration, is copied to a temporary folder first.
+    """
 
     def __init__(self, url: str, *, connections: int = 20, to_read: bool = False) -> None:
         self.url = _parse_url(url)
@@ -110,7 +112,11 @@ class Store:
             raise
 
     def _copy_if_needed(self, path: Path) -> None:
-        """Copy an SQLite database that will only be read, if it cannot be written or must be migrated."""
+        """Copy a database that is only read, if it cannot be opened as it is.
+
+        That is an SQLite database that cannot be written or must be migrated. Raises BadInput if it should be written
+        and cannot be.
+        """
         is_writable = _is_writable(path)
         if self._to_read and (not is_writable or _is_older(path)):
             self._copy = TemporaryDirectory(prefix="winokit-study-")
@@ -121,10 +127,10 @@ class Store:
 
     @contextmanager
     def read(self, *, steady: bool = False) -> Iterator[Session]:
-        """A session that changes nothing.
+        """A session that only reads.
 
-        A steady one sees one state of the database, whatever happens meanwhile. One that is not steady spares
-        PostgreSQL the two messages by which a transaction begins and ends.
+        A `steady` session sees one unchanging state of the database. Any other sees what is committed meanwhile, and is
+        cheaper on PostgreSQL.
         """
         engine = self._steady if steady else self._glance
         with engine.connect() as line, Session(line, expire_on_commit=False) as session:
@@ -134,10 +140,11 @@ class Store:
 
     @contextmanager
     def write(self, *, alone: bool = False, quick: bool = False) -> Iterator[Session]:
-        """A session that is committed at the end, whole or not at all.
+        """A session whose changes are committed together at the end of the block.
 
-        Two that are `alone` never run at once. A `quick` one survives the end of the server, but may be lost with the
-        power. It is for a place that was given, or a draft; never for work that somebody was thanked for.
+        An error in the block undoes them all. Two sessions that are `alone` never run at the same time, even in
+        different servers. A `quick` one does not wait for the disk: it is for leases and drafts, which may be lost if
+        the power fails.
         """
         engine = self._quick if quick else self._durable
         with (
@@ -154,7 +161,7 @@ class Store:
 
     @contextmanager
     def _check_disk(self) -> Iterator[None]:
-        """Remember whether the last transaction found the disk full.
+        """Remember in `is_full` whether the transaction in the block found the disk full.
 
         Raises DiskFull if it did.
         """
@@ -169,9 +176,9 @@ class Store:
         self.is_full = False
 
     def disk_trouble(self) -> str:
-        """Describe trouble with the disk, or return an empty text.
+        """Describe a full or nearly full disk, or return an empty text.
 
-        Of a PostgreSQL server's disk we only learn when it refuses a transaction.
+        For PostgreSQL it is known only once a transaction has failed.
         """
         if self.is_full:
             return "the disk is full"
@@ -181,15 +188,16 @@ class Store:
         return ""
 
     def close(self) -> None:
-        """Close every connection.
-
-        The last one writes SQLite's log into the database, and removes it.
-        """
+        """Close all connections, and delete a temporary copy of the database."""
         self.engine.dispose()
         if self._copy is not None:
             self._copy.cleanup()
 
     def _migrate_tables(self) -> None:
+        """Create the tables, or migrate them to the newest revision.
+
+        Raises BadInput if the database is damaged, newer than this winokit, or not a study's.
+        """
         try:
             self._check_undamaged()
             with MIGRATING, self.write(alone=True) as session:
@@ -215,7 +223,7 @@ class Store:
             raise BadInput(f"{address}: written by a newer winokit, or not a study's ({error})") from None
 
     def _check_undamaged(self) -> None:
-        """Refuse a damaged SQLite database before anything is written into it."""
+        """Raise BadInput if an SQLite database is damaged."""
         if not self.is_sqlite or not Path(self.url.database or "").is_file():
             return
         with self.read() as session:
@@ -225,7 +233,10 @@ class Store:
             raise BadInput(f"{self.url.render_as_string()}: the database is damaged ({reason}); {RESTORE}")
 
     def _copy_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
-        """Copy an older database before it is migrated. Raises CommandError if it is newer."""
+        """Copy an older database before it is migrated, and tell the user where.
+
+        Raises CommandError if no migration knows its revision.
+        """
         revision = str(connection.scalar(text("SELECT version_num FROM alembic_version")))
         scripts.get_revision(revision)
         if revision == scripts.get_current_head() or self._copy is not None:
@@ -245,21 +256,21 @@ class Store:
 
 
 def _make_alembic_config(connection: Connection) -> Config:
-    """Alembic's settings, for a database that is connected to."""
+    """Configuration of Alembic for an open connection."""
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return config
 
 
 def newest_revision() -> str:
-    """The revision of a database that is up to date."""
+    """Revision of the newest migration."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     return str(ScriptDirectory.from_config(config).get_current_head())
 
 
 def _is_older(path: Path) -> bool:
-    """Whether an SQLite database would be migrated if it were opened."""
+    """Whether an SQLite database is of an older revision and needs a migration."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             (revision,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -269,9 +280,9 @@ def _is_older(path: Path) -> bool:
 
 
 def _copy_to_backups(path: Path, name: str) -> str:
-    """Copy an SQLite database into the folder of backups.
+    """Copy an SQLite database into the folder of backups beside it.
 
-    Returns the path of the copy.
+    Returns the path of the copy, which is named after `name`. Raises BadInput if it cannot be written.
     """
     copy_path = path.parent / BACKUPS / f"{name}.db"
     try:
@@ -286,7 +297,7 @@ def _copy_to_backups(path: Path, name: str) -> str:
 
 
 def copy_sqlite(path: Path, target: Path) -> None:
-    """Copy an SQLite database as one file, also while it is served."""
+    """Copy an SQLite database into a single file, even while in use."""
     _keep_private(target)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
@@ -294,7 +305,10 @@ def copy_sqlite(path: Path, target: Path) -> None:
 
 
 def _copy_to_schema(connection: Connection, name: str) -> str:
-    """Copy all tables on a PostgreSQL server into a schema of their own."""
+    """Copy all tables of a PostgreSQL database into a new schema.
+
+    Returns a description of the copy.
+    """
     connection.execute(text(f"CREATE SCHEMA {name}"))
     for table in inspect(connection).get_table_names():
         connection.execute(text(f"CREATE TABLE {name}.{table} AS TABLE {table}"))
@@ -302,7 +316,7 @@ def _copy_to_schema(connection: Connection, name: str) -> str:
 
 
 def retried(transaction: Callable[P, T]) -> Callable[P, T]:
-    """Repeat a transaction that PostgreSQL has ended because of a deadlock."""
+    """Decorator that repeats a transaction if PostgreSQL ended it because of a deadlock."""
 
     @wraps(transaction)
     def done(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -322,9 +336,9 @@ def retried(transaction: Callable[P, T]) -> Callable[P, T]:
 
 
 def without_password(url: str) -> str:
-    """A database URL that may be written into a file.
+    """A database URL without its password, to be written into a file.
 
-    The password comes from the environment or ~/.pgpass.
+    PostgreSQL then takes the password from the environment or ~/.pgpass.
     """
     parsed = _parse_url(url)
     public = parsed._replace(drivername=parsed.get_backend_name(), password=None)
@@ -332,6 +346,7 @@ def without_password(url: str) -> str:
 
 
 def _parse_url(url: str) -> URL:
+    """Parse a database URL. Raises BadInput if it is neither SQLite's nor PostgreSQL's."""
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -345,15 +360,13 @@ def _parse_url(url: str) -> URL:
 
 
 def _is_writable(path: Path) -> bool:
+    """Whether a file and its folder can both be written."""
     can_check = os.access in os.supports_effective_ids
     return all(os.access(each_path, os.W_OK, effective_ids=can_check) for each_path in (path, path.parent))
 
 
 def _keep_private(path: Path) -> None:
-    """Let only the owner read a database, from the moment it exists.
-
-    SQLite gives its logs the same mode.
-    """
+    """Create a database file that only its owner can read."""
     with suppress(OSError):  # If it cannot be made, SQLite says why.
         descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
         os.close(descriptor)
@@ -366,7 +379,10 @@ def _keep_private(path: Path) -> None:
 
 
 def _copy_readonly(path: Path, folder: Path) -> Path:
-    """Copy a database that may only be read, with the content of its log."""
+    """Copy a database that cannot be written, with its log's content.
+
+    Returns the path of the copy.
+    """
     copy = folder / path.name
     try:
         with (
@@ -387,6 +403,7 @@ def _copy_readonly(path: Path, folder: Path) -> Path:
 
 
 def _make_sqlite_engine(url: URL, pool: Mapping[str, Any]) -> Engine:
+    """Make an engine that opens SQLite databases with the settings of a study."""
     if url.database and not url.database.startswith((":", "file:")):
         _keep_private(Path(url.database))
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool)
@@ -411,6 +428,7 @@ def _make_sqlite_engine(url: URL, pool: Mapping[str, Any]) -> Engine:
 
 
 def _make_postgresql_engine(url: URL, pool: Mapping[str, Any]) -> Engine:
+    """Make an engine that connects to PostgreSQL with the settings of a study."""
     engine = create_engine(url, **pool)
 
     @event.listens_for(engine, "connect")

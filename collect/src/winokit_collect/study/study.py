@@ -1,4 +1,4 @@
-"""An open study: its config, database, secret and clock. Also makes a study's folder.
+"""Open a study: its config, database, secret and clock. Also makes a study's folder.
 
 Everything else takes an open study as first argument. The content of links and cookies is signed with the study's
 secret. Each purpose has its own key, so that a token for one cannot be used for another.
@@ -40,13 +40,16 @@ DATABASE_ENV = "WINOKIT_COLLECT_DB"
 SECRET = "secret.key"
 SECRET_ENV = "WINOKIT_COLLECT_SECRET"
 FILL_IN = "FILL IN"
-"""Mark in the consent page that comes with a study: a gap that only its requester can fill."""
+"""Mark of a gap in the bundled consent text, which the requester must fill in."""
 utc_now = partial(datetime.now, UTC)
 _PAUSED = Prepared(select(STATE.c.value).where(STATE.c.key == PAUSED))
 
 
 def read_secret(folder: Path) -> bytes:
-    """The study's secret, from the environment or a file that only its owner reads."""
+    """The study's secret key, from the environment or from `secret.key` in its folder.
+
+    If there is none, the file is written with a random key, readable by its owner only.
+    """
     secret = os.environ.get(SECRET_ENV)
     if secret:
         if len(secret) < 32:
@@ -67,7 +70,7 @@ def read_secret(folder: Path) -> bytes:
 
 
 class Signer:
-    """Makes and reads tokens of one study."""
+    """Signs tokens with a study's secret, and verifies them."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -75,13 +78,16 @@ class Signer:
         self._serializer = cache(lambda purpose: new(salt=f"winokit.{purpose}"))
 
     def sign(self, purpose: str, value: Any) -> str:
-        """Return a token for `value`, safe in a web address."""
+        """Return a signed token for a JSON value, safe in a URL.
+
+        `purpose` separates tokens: one signed for a purpose is not valid for another.
+        """
         return str(self._serializer(purpose).dumps(value))
 
     def read(self, purpose: str, token: str, most_seconds: int | None = None) -> Any:
-        """Return the token's payload.
+        """Verify a token and return the value that was signed.
 
-        Raises NotAllowed if it is forged, LinkExpired if it is older than `most_seconds`.
+        Raises NotAllowed if it is forged, and LinkExpired if it is older than `most_seconds`. None means no limit.
         """
         try:
             value, signed_at = self._serializer(purpose).loads(token, return_timestamp=True)
@@ -96,16 +102,19 @@ class Signer:
         return value
 
     def digest(self, purpose: str, text: str) -> str:
-        """A keyed hash of a text.
+        """Keyed hash of a text, as hexadecimal digits.
 
-        Equal for equal texts. Without the secret it reveals nothing.
+        Without the secret nobody can compute it.
         """
         key = self._secret + purpose.encode()
         return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 class Study:
-    """A study that is open. Threads may share it."""
+    """An open study, which threads may share.
+
+    `clock` returns the present time. In a `pilot`, workers who join are marked, and the consent page may have gaps.
+    """
 
     def __init__(
         self,
@@ -140,7 +149,10 @@ class Study:
     def create(
         cls, folder: str | Path, config: StudyConfig, db: str | None = None, *, clock: Callable[[], datetime] = utc_now
     ) -> "Study":
-        """Make a folder with a config and texts, and a database with the tasks it asks for."""
+        """Make a new study in a folder, and open it.
+
+        Writes its config and texts, and a database with the tasks that the config asks for.
+        """
         write_folder(Path(folder), config, db)
         return cls.open(folder, db, clock=clock)
 
@@ -154,10 +166,11 @@ class Study:
         pilot: bool = False,
         to_read: bool = False,
     ) -> "Study":
-        """Open a study: read its config, migrate its database, and add missing tasks.
+        """Open the study in a folder.
 
-        The database is `db`, else $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot`
-        the consent page may have gaps, and whoever comes is marked. `to_read`, it may be one that cannot be written.
+        Its database is migrated, its settings are stored, and missing tasks are added. The database is `db`, else
+        $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot` the consent page may have
+        gaps, and workers who join are marked. With `to_read`, the database may be one that cannot be written.
         """
         from winokit_collect.study.new_tasks import prepare
         from winokit_collect.study.settings import keep_settings, note_settings
@@ -178,13 +191,13 @@ class Study:
         return study
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         self.store.close()
 
     def guidelines(self, kind: str = WRITE) -> str:
-        """The guidelines for a kind of task, in Markdown, read once.
+        """The guidelines for a kind of task, in Markdown.
 
-        The ones for writing are the study's main ones.
+        From the study's folder, or the bundled ones if it has none.
         """
         if kind not in self._guidelines:
             name = self.config.guidelines if kind == WRITE else f"guidelines-{kind}.md"
@@ -196,14 +209,17 @@ class Study:
 
     @cached_property
     def signer(self) -> Signer:
-        """The signer with the study's secret, which is made when it is first needed."""
+        """The signer of the study's tokens.
+
+        Making it reads the study's secret, or creates one.
+        """
         return Signer(read_secret(self.folder))
 
     @property
     def why_closed(self) -> str:
-        """Reason why nobody is let in, or an empty text.
+        """Reason why no worker can join, or an empty text.
 
-        Except in a pilot, no consent page with gaps reaches a worker.
+        A study is closed while its consent page has gaps to fill in, unless it is a pilot.
         """
         gaps = 0 if self.pilot else self.consent.count(FILL_IN)
         if not gaps:
@@ -213,28 +229,31 @@ class Study:
 
     @cached_property
     def consent(self) -> str:
-        """The text that workers consent to, in Markdown."""
+        """The consent text in Markdown."""
         return read_text(self.folder / self.config.consent)
 
     @cached_property
     def consent_sha256(self) -> str:
-        """Hash of the text of consent."""
+        """SHA-256 of the consent text."""
         return hashlib.sha256(self.consent.encode()).hexdigest()
 
     @cached_property
     def quiz(self) -> list[content.Question]:
-        """The questions of the qualification quiz that prepare for something in this study."""
+        """Questions of the quiz that fit the study's kinds of task.
+
+        Empty if the study has no quiz.
+        """
         if not self.config.quality.quiz_pass_mark:
             return []
-        path = content.place_of(self, self.config.quiz, "quiz.toml")
+        path = content.text_path(self, self.config.quiz, "quiz.toml")
         kinds = ("", *self.config.tasks.kinds)
         return [question for question in content.read_quiz(path) if question.kind in kinds]
 
     @cached_property
     def notes(self) -> list[str]:
-        """Notes for a requester on the study's texts.
+        """Warnings for the requester about settings and texts.
 
-        Texts that are missing, or not in the study's language.
+        For example texts that are missing, or not translated into the study's language.
         """
         language = self.config.language
         notes = [*self.setting_notes, *self._text_notes]
@@ -252,37 +271,37 @@ class Study:
 
     @property
     def paused(self) -> bool:
-        """Whether no new tasks are given out."""
+        """Whether the study is paused, so that no new tasks are given out."""
         with self.store.read() as session:
             return is_paused(session)
 
     def pause(self, paused: bool, actor: str) -> None:
-        """Stop giving out tasks, or go on.
+        """Pause the study, or resume it if `paused` is false.
 
-        Work that is under way can be handed in.
+        Tasks that workers have already can still be handed in.
         """
         with self.store.write() as session:
             session.merge(State(key=PAUSED, value={PAUSED: paused}))
             self.log(session, actor, "pause" if paused else "resume")
 
     def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
-        """Add a line to the audit log, in the same transaction as the event."""
+        """Add a line to the audit log, in the event's own transaction."""
         session.add(LogEntry(at=self.now(), actor=actor, action=action, target=target, detail=detail))
 
     def note(self, actor: str, action: str, target: str = "", **detail: Any) -> None:
-        """Log something that changed nothing else in the database.
+        """Add a line to the audit log, in a transaction of its own.
 
-        For example a refused form, or a flood of logins.
+        For events that change nothing else in the database, such as a refused login.
         """
         with self.store.write() as session:
             self.log(session, actor, action, target, **detail)
 
 
 def database_url(folder: Path, db: str | None = None, settings: Path | None = None) -> str:
-    """The URL of a study's database.
+    """URL of a study's database.
 
-    `db`, else the environment's, else that of study.toml, else study.db in the folder.
-    `settings` is the folder of the study.toml to read, if it is not yet in the study's own.
+    The first of `db`, $WINOKIT_COLLECT_DB, the database in study.toml, and study.db in the folder. `settings` is the
+    folder of study.toml, if that is not the study's folder.
     """
     config = read_config((settings or folder) / FILE)
     sqlite_path = (folder / DATABASE).absolute()
@@ -291,9 +310,10 @@ def database_url(folder: Path, db: str | None = None, settings: Path | None = No
 
 @owner_only()
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
-    """Make a folder with a config and texts to edit.
+    """Write the config and the texts of a new study into a folder.
 
-    The database is made when the study is first opened.
+    The database is made when the study is first opened. Texts that exist already are kept. `db` is written into the
+    config, without its password.
     """
     refuse_existing(folder)
     if db:
@@ -316,7 +336,7 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
 
 
 def content_files(config: StudyConfig) -> dict[str, str]:
-    """The files of texts in a study's folder, each with the name of the bundled one."""
+    """Bundled file for each text file of a study's folder, by name."""
     bundled_names = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
     bundled_names |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
     for kind in config.tasks.kinds:
@@ -327,7 +347,7 @@ def content_files(config: StudyConfig) -> dict[str, str]:
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raise BadInput if a new study cannot be made in a folder."""
+    """Raise BadInput if the folder has a study already or is a file."""
     if (folder / FILE).exists():
         raise BadInput(f"{folder / FILE}: already a study; open it with: winokit collect serve {folder}")
     if folder.exists() and not folder.is_dir():
@@ -335,6 +355,6 @@ def refuse_existing(folder: Path) -> None:
 
 
 def is_paused(session: Session) -> bool:
-    """Whether the study is paused, as this session sees it."""
+    """Whether the study is paused, read in an open session."""
     state = _PAUSED.scalar(session) or {}
     return bool(state.get(PAUSED))

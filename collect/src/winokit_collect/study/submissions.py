@@ -1,8 +1,9 @@
-"""Handing in: work is stored, counted if there is a place for it, and paid.
+"""Hand in work: store it, count it if its task has a free place, and pay it.
 
-Handing in the same again changes nothing and gives the first receipt again. Something else is a correction, for a while
-and as long as nobody else works with the earlier version. It is stored, the earlier version is kept as its history, and
-it is paid once. After that it is refused with a message: nobody is thanked for work that is thrown away.
+Handing in the same work again changes nothing and returns the first receipt. Different work is a correction, for
+some minutes and as long as nobody else works with the earlier version. It is stored, paid only once, and the
+earlier version is kept in its history. Later it is refused with a message, so that no worker is thanked for work
+that is not used.
 """
 
 import logging
@@ -15,7 +16,7 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, sele
 from sqlalchemy.orm import Session
 
 from winokit_collect.study import adversary, ledger, moderation, schema
-from winokit_collect.study.gold import is_right, looks_last, settle
+from winokit_collect.study.gold import is_right, is_treated_as_last, settle
 from winokit_collect.study.new_tasks import add_judgements
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import AlreadyHandedIn, Incomplete, NotAllowed, NotFound, NotNow
@@ -45,12 +46,16 @@ MESSAGES = {None: say("receipts.thanks"), schema.LATE: say("receipts.late")}
 
 
 class _NoNext(Exception):
-    """The next task could not be given, and the transaction cannot go on."""
+    """Giving the next task failed with an error that ended the transaction."""
 
 
 @dataclass(frozen=True)
 class SubmissionReceipt:
-    """The result of handing something in."""
+    """Result of handing in a task.
+
+    It says whether the work counts, and its pay in cents. `replayed` means that the same work had been handed in
+    before.
+    """
 
     submission_id: int
     kind: str
@@ -60,40 +65,43 @@ class SubmissionReceipt:
     message: str
     replayed: bool = False
     corrected: bool = False
-    """It replaces earlier work, and is paid with it."""
+    """Whether it replaces earlier work, with which it is paid."""
     next_token: str | None = None
-    """Of the task that the worker was given in the same transaction, if so."""
+    """Token of the next task, if the worker was given one in the same transaction."""
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """The work that a worker handed in under a token."""
+    """Work that a worker has handed in.
+
+    It can be corrected up to `correct_until`.
+    """
 
     fields: Mapping[str, Any]
     at: datetime
     correct_until: datetime | None
-    """None if it is too late, or somebody else works with it."""
+    """Time until which it can be corrected. None if it is too late, or somebody else works with it."""
     own_texts: tuple[str, ...]
-    """Of twins: the current and earlier texts, which a correction may be like."""
+    """Texts of twins in all versions, to which a correction may be similar. Empty for votes."""
 
 
 def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
-    """The work that a worker handed in under a token.
+    """Read what a worker has handed in under a lease's token.
 
-    None if there is none yet.
+    None if nothing was handed in yet.
     """
     with study.store.read() as session:
         leased = leased_to(session, worker_id, token)
         if leased.state != schema.SUBMITTED:
             return None
         submission = _find_submission(session, leased)
-        return _describe_handed_in(study, session, leased, submission)
+        return _describe_earlier_work(study, session, leased, submission)
 
 
 def submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a task of any kind, by `submit_vote` or `submit_twins`."""
+    """Hand in a task of any kind, as `submit_vote` or `submit_twins` do."""
     with study.store.read() as session:
         is_vote = leased_to(session, worker_id, token).problem_id is not None
     if is_vote:
@@ -104,12 +112,10 @@ def submit(
 def submit_vote(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a vote, or correct one.
+    """Hand in a vote, or correct an earlier one.
 
-    A form that cannot be taken is refused, and nothing is stored.
-
-    A worker who wants to `go_on` gets the next task with it, if there is one: one transaction costs half as much as
-    two. If giving the task fails, the vote is taken by itself.
+    `fields` is the form as sent. If the form is refused, nothing is stored. With `go_on`, the worker also gets the next
+    task, in the same transaction, which costs half as much as two. If giving the task fails, the vote is stored alone.
 
     Raises
     ------
@@ -129,6 +135,10 @@ def submit_vote(
 def _take_vote(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool
 ) -> SubmissionReceipt:
+    """Store a vote in one transaction.
+
+    Raises _NoNext if giving the next task fails.
+    """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
         if leased.problem_id is None:
@@ -145,12 +155,10 @@ def _take_vote(
 
 
 def submit_twins(study: Study, worker_id: int, token: str, fields: Mapping[str, Any]) -> SubmissionReceipt:
-    """Hand in twins, or correct them.
+    """Hand in twins, or correct earlier ones.
 
-    Refused as in `submit_vote`.
-
-    The model is asked between two transactions, so that nobody waits for it. If the same twins came in meanwhile, from
-    a form that was sent twice, we begin again with them.
+    Raises the errors of `submit_vote`. The adversary is asked between two transactions, so that none waits for it. If
+    another version was stored meanwhile, because the form was sent twice, everything is done again.
     """
     while True:
         before = _look_before(study, worker_id, token, fields)
@@ -170,22 +178,23 @@ def submit_twins(study: Study, worker_id: int, token: str, fields: Mapping[str, 
 
 @dataclass(frozen=True)
 class _TwinsBefore:
-    """Facts about twins before their form is read."""
+    """State of a writing task before a new form is processed."""
 
     domain: str | None
     topic: Mapping[str, Any] | None
     own_texts: tuple[str, ...]
     version: int
-    """How many versions were handed in by then."""
+    """Number of versions handed in so far."""
 
 
 @retried
 def _look_before(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any]
 ) -> SubmissionReceipt | _TwinsBefore:
-    """Look at what was handed in before.
+    """Read what was handed in for a writing task before.
 
-    Returns its receipt, if the same is sent again.
+    Returns the first receipt if the form is the same as before. Raises AlreadyHandedIn if it can no longer be
+    corrected.
     """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
@@ -211,9 +220,9 @@ def _take_twins(
     verdict: adversary.AdversaryVerdict | None,
     refused: Incomplete | None,
 ) -> SubmissionReceipt | None:
-    """Store twins, or raise why they are refused.
+    """Store twins, or raise `refused`.
 
-    None if another version came in since `version`.
+    None, and nothing is stored, if the number of stored versions is no longer `version`.
     """
     with study.store.write() as session:
         leased = leased_to(session, worker_id, token, for_update=True)
@@ -231,6 +240,10 @@ def _take_twins(
 
 
 def _take_next(study: Study, session: Session, leased: Row[Any]) -> str | None:
+    """Give the worker another task of the same kind, and return its token.
+
+    None if there is none that they may have. Raises _NoNext for an error of the database.
+    """
     if leased.kind not in study.config.tasks.kinds:  # any more
         return None
     try:
@@ -242,12 +255,15 @@ def _take_next(study: Study, session: Session, leased: Row[Any]) -> str | None:
 
 
 def _correct_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
-    """Replace the stored vote, if it is another."""
+    """Replace a stored vote by a correction.
+
+    Returns the first receipt if nothing has changed.
+    """
     submission = _find_submission(session, leased, for_update=True)
     unchanged = _check_correctable(study, session, leased, submission, ballot)
     if unchanged is not None:
         return unchanged
-    _keep_version(study, submission, dict(ballot), None)
+    _save_correction(study, submission, dict(ballot), None)
     right = is_right(study, leased, ballot["choice"]) if leased.gold else None
     own_vote = schema.Vote.submission_id == submission.id
     session.execute(update(schema.Vote).where(own_vote).values(**ballot, is_right=right))
@@ -263,25 +279,28 @@ def _correct_pair(
     twins: Twins,
     verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
-    """Replace the stored twins, if they are others."""
+    """Replace stored twins by a correction.
+
+    Returns the first receipt if nothing has changed.
+    """
     sent = twins.to_json()
     unchanged = _check_correctable(study, session, leased, submission, sent)
     if unchanged is not None:
         return unchanged
-    _keep_version(study, submission, sent, verdict)
+    _save_correction(study, submission, sent, verdict)
     submission.pasted = _PASTED.scalar(session, lease=leased.lease_id) or 0
     if submission.counted:
         _replace_twins(study, session, leased, twins, submission.id)
     return _make_correction_receipt(session, submission)
 
 
-def _keep_version(
+def _save_correction(
     study: Study,
     submission: schema.Submission,
     sent: dict[str, Any],
     verdict: adversary.AdversaryVerdict | None,
 ) -> None:
-    """Replace the fields of a submission, and keep the earlier version."""
+    """Replace a submission's fields, and add the earlier ones to its history."""
     until = study.now().isoformat()
     earlier_version = {"fields": submission.fields, "adversary": submission.adversary, "until": until}
     submission.history = [*submission.history, earlier_version]
@@ -290,6 +309,7 @@ def _keep_version(
 
 
 def _make_correction_receipt(session: Session, submission: schema.Submission) -> SubmissionReceipt:
+    """Receipt of a correction."""
     receipt = _make_earlier_receipt(session, submission)
     return replace(receipt, message=say("receipts.corrected"), replayed=False, corrected=True)
 
@@ -297,9 +317,9 @@ def _make_correction_receipt(session: Session, submission: schema.Submission) ->
 def _check_correctable(
     study: Study, session: Session, leased: Row[Any], submission: schema.Submission, sent: Mapping[str, Any]
 ) -> SubmissionReceipt | None:
-    """Return the first receipt if the same is sent again.
+    """Check that a submission can be replaced by the fields `sent`.
 
-    None for a correction that can be taken. Raises AlreadyHandedIn for one that cannot.
+    Returns the first receipt if they are the same as before, else None. Raises AlreadyHandedIn if it is too late.
     """
     if submission.fields == sent:
         return _make_earlier_receipt(session, submission)
@@ -308,17 +328,17 @@ def _check_correctable(
     session.execute(tasks.with_for_update())
     problems = select(schema.ProblemRow.id).where(schema.ProblemRow.submission_id == submission.id)
     session.execute(problems.with_for_update())
-    before = _describe_handed_in(study, session, leased, submission)
+    before = _describe_earlier_work(study, session, leased, submission)
     if before.correct_until is None:
         raise AlreadyHandedIn(say("refusals.handed_in"), before.fields, sent, before.at)
     return None
 
 
-def _describe_handed_in(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
-    """Describe a submission, and whether it can be corrected.
+def _describe_earlier_work(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
+    """Describe a submission, and until when it can be corrected.
 
-    That is for a while, by somebody who may work, while nobody works with it. Others work with twins as soon as one of
-    them is given to somebody. A requester who decides about a problem works with it as well.
+    It can be for some minutes, by a worker who is still active, if no other worker was given the twins and no requester
+    has decided on them.
     """
     until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
     is_about = _is_about(leased, submission)
@@ -335,9 +355,9 @@ def _describe_handed_in(study: Study, session: Session, leased: Row[Any], submis
 
 
 def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[bool]:
-    """Whether a task depends on a submission.
+    """SQL condition: a task is about a submission.
 
-    That is a vote's own task, or a task to judge the written problems.
+    For a vote that is its own task, for twins each task to judge them.
     """
     if leased.problem_id is not None:
         is_own_task: ColumnElement[bool] = schema.Task.id == leased.task_id
@@ -347,6 +367,10 @@ def _is_about(leased: Row[Any], submission: schema.Submission) -> ColumnElement[
 
 
 def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:
+    """The texts of a submission of twins, in all its versions.
+
+    Empty for None.
+    """
     if submission is None:
         return ()
     earlier_versions = [version["fields"] for version in submission.history]
@@ -357,13 +381,14 @@ def _list_texts(submission: schema.Submission | None) -> tuple[str, ...]:
 
 
 def _count_versions(submission: schema.Submission | None) -> int:
+    """Number of versions of a submission. 0 for None."""
     return 0 if submission is None else 1 + len(submission.history)
 
 
 def _find_submission(session: Session, leased: Row[Any], *, for_update: bool = False) -> schema.Submission:
-    """Find the submission under a lease.
+    """Find the submission of a lease that was handed in.
 
-    A query of its own, since it may have come while the lease was waited for.
+    Its own query, since it may have been stored while we waited for the lock on the lease.
     """
     query = select(schema.Submission).where(schema.Submission.lease_id == leased.lease_id)
     if for_update:
@@ -372,7 +397,10 @@ def _find_submission(session: Session, leased: Row[Any], *, for_update: bool = F
 
 
 def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[str, Any]) -> SubmissionReceipt:
-    """Store a vote that is handed in for the first time, and act upon it."""
+    """Store and pay a new vote.
+
+    The problem is decided if it is the last one.
+    """
     why_not, is_last = _occupy_slot(session, leased)
     submission = _describe_submission(study, leased, dict(ballot), why_not)
     number = _add_submission(session, submission)
@@ -382,7 +410,7 @@ def _add_vote(study: Study, session: Session, leased: Row[Any], ballot: Mapping[
     vote = dict.fromkeys(schema.ANSWERS) | shared | vote_columns | dict(ballot)
     _VOTE.all(session, **vote, is_right=right, doubted=False)
     # As often as others are, gold is treated like the last vote on a problem: time tells nothing then.
-    is_last = looks_last(study, leased) if leased.gold else is_last
+    is_last = is_treated_as_last(study, leased) if leased.gold else is_last
     _apply_vote(study, session, leased, is_last=is_last)
     return _pay_submission(study, session, submission, number)
 
@@ -394,10 +422,7 @@ def _add_pair(
     twins: Twins,
     verdict: adversary.AdversaryVerdict | None,
 ) -> SubmissionReceipt:
-    """Store twins that are handed in for the first time.
-
-    Others are then asked about them.
-    """
+    """Store new twins, with tasks for others to judge them, and pay them."""
     why_not, _ = _occupy_slot(session, leased)
     submission = _describe_submission(study, leased, twins.to_json(), why_not)
     submission["pasted"] = _PASTED.scalar(session, lease=leased.lease_id) or 0
@@ -410,9 +435,9 @@ def _add_pair(
 
 
 def _describe_submission(study: Study, leased: Row[Any], fields: dict[str, Any], why_not: str | None) -> dict[str, Any]:
-    """The columns of a new submission.
+    """Columns of a new submission, by name.
 
-    Nothing was pasted, and no model was asked.
+    `why_not` is the reason why it does not count, or None. `pasted` and `adversary` are filled in by the caller.
     """
     now = study.now()
     return {
@@ -432,19 +457,13 @@ def _describe_submission(study: Study, leased: Row[Any], fields: dict[str, Any],
 
 
 def _add_submission(session: Session, submission: Mapping[str, Any]) -> int:
-    """Store a submission and end its lease.
-
-    Returns the submission's number.
-    """
+    """Store a submission, end its lease, and return its number."""
     END_LEASE.all(session, ended=submission["lease_id"], new_state=schema.SUBMITTED)
     return int(_SUBMISSION.scalar(session, **submission, history=[]))
 
 
 def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any], number: int) -> SubmissionReceipt:
-    """Add the ledger line of a submission.
-
-    Returns its receipt.
-    """
+    """Add the ledger line for a submission, and return its receipt."""
     cents = ledger.pay(session, study, submission, number)
     message = MESSAGES.get(submission["why_not"], NOT_COUNTED)
     counted = bool(submission["counted"])
@@ -453,7 +472,7 @@ def _pay_submission(study: Study, session: Session, submission: Mapping[str, Any
 
 
 def _make_earlier_receipt(session: Session, submission: schema.Submission) -> SubmissionReceipt:
-    """Make the receipt of what was handed in before."""
+    """Receipt of a submission that was stored before."""
     paid = select(func.sum(schema.Payment.cents)).where(schema.Payment.submission_id == submission.id)
     cents = int(session.scalar(paid) or 0)
     message = MESSAGES.get(submission.why_not, NOT_COUNTED)
@@ -463,9 +482,9 @@ def _make_earlier_receipt(session: Session, submission: schema.Submission) -> Su
 
 
 def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
-    """Take the place that a submission counts in.
+    """Take one of the task's places for a submission.
 
-    Returns why it has none, or None; and whether it was the last that was open.
+    Returns the reason why there is none, or None, and whether it was the task's last place.
     """
     # Also after its time, as long as nobody has ended it: then nobody else has the place.
     is_reserved = leased.state == schema.LIVE
@@ -482,9 +501,9 @@ def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
 
 
 def _apply_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bool) -> None:
-    """Act upon a vote that is new or has changed.
+    """Check the worker's gold questions, and decide the problem if all voted.
 
-    The steps are the same for gold, so that time reveals nothing.
+    Gold questions take the same steps, so that the time it takes reveals nothing.
     """
     if study.config.quality.gold_share:
         moderation.check_gold(study, session, leased.worker_id)
@@ -494,7 +513,7 @@ def _apply_vote(study: Study, session: Session, leased: Row[Any], *, is_last: bo
 
 
 def _replace_twins(study: Study, session: Session, leased: Row[Any], twins: Twins, submission_id: int) -> None:
-    """Replace the twins of a submission, which nobody has been given yet."""
+    """Replace stored twins that no other worker has been given."""
     is_of_submission = schema.ProblemRow.submission_id == submission_id
     rows = session.scalars(select(schema.ProblemRow).where(is_of_submission)).all()
     group = session.get_one(schema.Group, rows[0].group_id)
@@ -514,7 +533,10 @@ def _add_twins(
     submission_id: int,
     group: schema.Group | None = None,
 ) -> None:
-    """Store the two problems and ask others about them."""
+    """Store two problems in a group, with tasks for others to judge them.
+
+    Without `group`, a new one is made.
+    """
     group = group or schema.Group(origin=schema.WRITTEN)
     session.add(group)
     session.flush()

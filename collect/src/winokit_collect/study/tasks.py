@@ -1,9 +1,8 @@
-"""Leasing: a place of a task is given to one worker for a while, then to another.
+"""Lease tasks: a place of a task is reserved for one worker for a while.
 
-Whatever happens at the same time, live leases plus counted submissions of a task never exceed the number asked. A place
-is taken by raising the task's `held` if one is free, which the database does for one transaction at a time. A
-constraint on the table makes sure of it.
-`next_task` decides who gets which task.
+Live leases plus counted submissions of a task never exceed the number asked for, whatever happens at the same time.
+A place is taken by raising the task's `held` if one is free, which the database does for one transaction at a time,
+and a constraint on the table makes sure of it. `next_task` decides who gets which task.
 """
 
 import secrets
@@ -16,7 +15,7 @@ from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, inser
 from sqlalchemy.orm import Session
 
 from winokit_collect.study import schema
-from winokit_collect.study.next_task import free_task, gold_task, how_many, situation, with_gold
+from winokit_collect.study.next_task import count_tasks, count_with_gold, find_free_task, gold_task, situation
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import NotAllowed, NotFound, NotNow, found
 from winokit_collect.study.schema import DRAFTS, IS_LIVE, LEASES, PROBLEMS, SUBMISSIONS, TASKS, WORKERS, Lease
@@ -28,12 +27,12 @@ from winokit_collect.study.workers import is_qualified, own_work, working
 from winokit_collect.study.writing import draft_fields
 
 LONGEST = 4
-"""A lease that is renewed by saving drafts lasts at most this many times its minutes."""
+"""A lease extended by drafts lasts at most this many times its usual minutes."""
 EVENTS = ("paste", "leave", "return")
 MOST_EVENTS = 50
 MOST_COUNTED = 100
 FREE_SKIPS = 5
-"""Number of judgements that anybody may skip."""
+"""Number of judgements that every worker may skip."""
 
 # Queries of every request are made once: making a query takes longer than running it.
 _LEASED_COLUMNS = (
@@ -97,24 +96,24 @@ END_LEASE = Prepared(update(LEASES).where(LEASES.c.id == bindparam("ended")).val
 
 
 def available(study: Study, worker_id: int) -> dict[str, int]:
-    """Number of tasks of each kind that the worker could get now, up to 100.
+    """Number of tasks of each kind that the worker could get now.
 
-    Kinds with none are left out, and kinds whose quiz they have failed for good. A kind whose quiz they have not
-    taken is included.
+    Counted up to 100. Kinds without any are left out, and kinds whose quiz the worker has failed for good. Kinds whose
+    quiz is still to be taken are included.
     """
     _expire_now_and_then(study)
     with study.store.read() as session:
-        standing = how_many(session, study.config, worker_id, MOST_COUNTED)
+        standing = count_tasks(session, study.config, worker_id, MOST_COUNTED)
     counts: dict[str, int] = {}
     for kind, (free, had, live) in standing.items():
-        count = max(with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
+        count = max(count_with_gold(study, worker_id, kind, had, free, MOST_COUNTED), live)
         if count:
             counts[kind] = count
     return counts
 
 
 def can_go_on(study: Study, worker_id: int) -> bool:
-    """Whether there is a task that the worker could have now."""
+    """Whether the worker can get another task now."""
     most = study.config.tasks.most_per_worker
     _, done = own_work(study, worker_id)
     if study.paused:
@@ -124,9 +123,10 @@ def can_go_on(study: Study, worker_id: int) -> bool:
 
 @retried
 def take(study: Study, worker_id: int, kind: str) -> str:
-    """Give the worker a task of a kind, and return its token.
+    """Lease a task of a kind to a worker.
 
-    It is the one they have under way, or a new one.
+    Returns the lease's token. If they have one of this kind already, that is returned. Raises NotNow if there is none,
+    the study is paused, or they have done the most allowed. Raises NotAllowed if a step such as the quiz is missing.
     """
     if kind not in study.config.tasks.kinds:
         raise NotFound(say("refusals.no_kind"))
@@ -136,10 +136,10 @@ def take(study: Study, worker_id: int, kind: str) -> str:
 
 
 def take_within(study: Study, session: Session, worker_id: int, kind: str, *, waits: bool = True) -> str:
-    """Do the same within a transaction that goes on.
+    """Lease a task as `take` does, within an open transaction.
 
-    A transaction that holds other tasks must not wait (`waits`) for one that another holds. A refusal comes before
-    anything was changed.
+    A refusal comes before anything is changed. With `waits`, it may wait for a task that another transaction has
+    locked. A transaction that holds locks on tasks itself must not wait.
     """
     worker = working(study, session, worker_id)
     now = situation(session, study, worker_id, kind)
@@ -152,7 +152,7 @@ def take_within(study: Study, session: Session, worker_id: int, kind: str, *, wa
     most = study.config.tasks.most_per_worker
     if most and _count_submissions(session, worker_id, kind) >= most:
         raise NotNow(say("refusals.most_done"))
-    free = free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
+    free = find_free_task(session, study.config, worker_id, kind, now.last_rank, waits=waits)
     if free is None:
         raise NotNow(say("refusals.nothing_left"))
     task_id, earlier = gold_task(study, worker_id, kind, now) or free
@@ -161,17 +161,16 @@ def take_within(study: Study, session: Session, worker_id: int, kind: str, *, wa
 
 
 def _count_submissions(session: Session, worker_id: int, kind: str) -> int:
-    """Count what a worker has handed in of a kind."""
+    """Number of submissions of a kind by a worker."""
     is_own = (schema.Submission.worker_id == worker_id, schema.Submission.kind == kind)
     return session.scalar(select(func.count()).where(*is_own)) or 0
 
 
 def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
-    """A task that the worker has, or had and may still hand in.
+    """Read the task under a worker's token, which may be handed in already.
 
-    A task to write is a row of `leased_to`.
-
-    It also has the number of submissions of the kind (`done`), and the token of the last one while it may be corrected.
+    A judgement is a VoteTask. A writing task is a row of `leased_to` with two more columns: `done` (number of the
+    worker's submissions of this kind) and `last_token` (token of the last one, as long as it may be corrected).
     """
     since = study.now() - timedelta(minutes=study.config.tasks.correct_for)
     with study.store.read() as session:
@@ -180,14 +179,14 @@ def look(study: Study, worker_id: int, token: str) -> Row[Any] | VoteTask:
 
 
 def lease(study: Study, worker_id: int, kind: str) -> Row[Any] | VoteTask:
-    """Take a task and look at it."""
+    """Lease a task to a worker, and read it as `look` does."""
     return look(study, worker_id, take(study, worker_id, kind))
 
 
 def give_back(study: Study, worker_id: int, token: str) -> None:
-    """Give a task back, so that somebody else gets it.
+    """Give a leased task back, so that another worker gets it.
 
-    Judgements can be skipped now and then.
+    Raises NotNow if the worker has skipped too many judgements. An ended lease stays as it is.
     """
     with study.store.write(quick=True) as session:
         leased = leased_to(session, worker_id, token, for_update=True)
@@ -203,11 +202,10 @@ def give_back(study: Study, worker_id: int, token: str) -> None:
 
 
 def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> datetime:
-    """Keep what the worker has typed, and extend the lease.
+    """Store the form's fields as a draft, and extend the lease.
 
-    An expired lease stays expired.
-
-    Raises NotNow if the task was handed in: there is no draft any more, and nothing is kept.
+    Returns the time. A lease that has expired stays expired. Raises NotNow, and stores nothing, if the task was handed
+    in.
     """
     now = study.now()
     with study.store.write(quick=True) as session:
@@ -227,9 +225,9 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
 
 
 def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mapping[str, Any]]) -> int:
-    """Store signals of how a task is worked on.
+    """Store signals from a task's page, such as pastes.
 
-    Returns the number that was stored.
+    Unknown signals are dropped. Returns the number stored.
     """
     accepted_events = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
     with study.store.write(quick=True) as session:
@@ -245,7 +243,7 @@ def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mappi
 
 @retried
 def expire(study: Study) -> int:
-    """End the leases whose time is over and free their places.
+    """End all leases that have expired, and free their places.
 
     Returns their number.
     """
@@ -259,12 +257,13 @@ def expire(study: Study) -> int:
         return end_leases(session, schema.EXPIRED, over, skip_locked=True)
 
 
-def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_locked: bool = False) -> int:
-    """End some of the live leases and free their places.
+def end_leases(session: Session, state: str, *conditions: ColumnElement[bool], skip_locked: bool = False) -> int:
+    """End the live leases that fulfil some conditions, and free their places.
 
-    Returns their number.
+    `state` is their new state. With `skip_locked`, leases that another transaction has locked are left alone. Returns
+    the number of ended leases.
     """
-    query = select(Lease).where(IS_LIVE, *which).order_by(Lease.task_id)
+    query = select(Lease).where(IS_LIVE, *conditions).order_by(Lease.task_id)
     ended = session.scalars(query.with_for_update(skip_locked=skip_locked)).all()
     for lease in ended:
         lease.state = state
@@ -276,40 +275,40 @@ def end_leases(session: Session, state: str, *which: ColumnElement[bool], skip_l
 
 
 def _expire_now_and_then(study: Study) -> None:
-    """End old leases, once a second at most: every request asks for it."""
+    """End expired leases, at most once a second."""
     if study.last_expired is None or study.now() - study.last_expired >= timedelta(seconds=1):
         study.last_expired = study.now()
         expire(study)
 
 
 def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
-    """Change a task's counters in one step of the database.
+    """Add to a task's counters of reserved places and accepted submissions.
 
-    Returns (accepted, asked) afterwards, or None for a gold question, which has no places to count.
+    Returns the row (accepted, asked), or None for a gold question, which has no counters.
     """
     return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
 
 
 def leased_to(session: Session, worker_id: int, token: str, *, for_update: bool = False) -> Row[Any]:
-    """A worker's lease under a token, with its task, problem and draft.
+    """Read a worker's lease by its token, with its task, problem and draft.
 
-    One query, also for a lease that has ended. Another worker's lease is not found.
-
-    For an update, worker and lease are locked against other transactions.
+    Leases that have ended are found too. Raises NotFound for another worker's lease. With `for_update`, the worker and
+    the lease are locked.
     """
     query = _LEASED_LOCKED if for_update else _LEASED_READ
     return _find_lease(session, query, me=worker_id, token=token)
 
 
-def _find_lease(session: Session, query: Prepared, **which: Any) -> Row[Any]:
-    row = query.one(session, **which)
+def _find_lease(session: Session, query: Prepared, **values: Any) -> Row[Any]:
+    """Run a query for a lease. Raises NotFound if there is none."""
+    row = query.one(session, **values)
     return found(row, say("refusals.no_task"))
 
 
 def _give_task(study: Study, session: Session, worker_id: int, kind: str, task_id: int, earlier: str | None) -> str:
-    """Lease a task and return the token.
+    """Lease a task to a worker, and return the token.
 
-    The worker's own expired lease is taken up again, with its draft.
+    `earlier` is the token of their expired lease on it, which is then renewed with its draft, or None.
     """
     now = study.now()
     until = now + timedelta(minutes=study.config.minutes(kind))

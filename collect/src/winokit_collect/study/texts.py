@@ -1,9 +1,9 @@
-"""Every line that a worker reads beside the longer texts.
+"""Short texts that workers read: labels, messages and buttons, in the study's language.
 
-It comes from the study's texts.toml, or is built in.
+They come from the study's texts.toml, or are built in.
 
-`say` makes a line where something happens, in English. A page then shows it in the words of the study's own file. So a
-study in another language needs only its own files.
+`say` makes a line where something happens, in English. A page then shows it in the words of the study's own file.
+So a study in another language needs only its own files.
 
 >>> BUILT_IN("home.to_do", count=3)
 Markup('3 available')
@@ -30,9 +30,9 @@ _KEY = re.compile(r"\s*([\w-]+)\s*=")
 
 
 class StudyTexts:
-    """The lines of a study by key, such as `home.title`.
+    """Short texts of a study by key, such as `home.title`.
 
-    A template calls it, and gets a line that is safe in HTML.
+    Templates call the object to get a text as safe HTML.
     """
 
     def __init__(self, lines: Iterable[tuple[str, str]], language: str) -> None:
@@ -42,7 +42,7 @@ class StudyTexts:
         self._fixed = {key: html for key, html in self._html.items() if "{" not in html and "}" not in html}
 
     def __call__(self, key: str, **values: object) -> Markup:
-        """A line with its values, as HTML.
+        """The text with a key, its placeholders filled in, as HTML.
 
         Values are escaped unless they are HTML already.
         """
@@ -50,9 +50,9 @@ class StudyTexts:
         return self._html[key].format(**values) if fixed is None else fixed
 
     def say(self, message: str) -> str:
-        """A message in the study's words.
+        """Translate a message into the study's texts.
 
-        Text that is no Message, or has a key that no file has, stays as it is.
+        A plain string, or a message whose key is unknown, is returned as it is.
         """
         if isinstance(message, Message) and message.key in self.lines:
             return self.lines[message.key].format(**message.values)
@@ -60,15 +60,18 @@ class StudyTexts:
 
 
 def say(key: str, **values: object) -> Message:
-    """A line of the built-in texts that a page can say in the study's own words."""
+    """A built-in English text, as a message that a page can translate.
+
+    `values` fill in its placeholders.
+    """
     return Message.of(BUILT_IN.lines[key], key, **values)
 
 
 def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
-    """The texts of a file over those built in for a language, and notes.
+    """Read a study's texts from its file, completed by the built-in ones.
 
-    The built-in texts are English if there are none in the language. The notes are on texts in the file that no
-    page shows, texts that are missing in it, and texts that are not in the study's language.
+    Also returns notes on keys that no page uses, keys that are missing, and texts that are still English. Built-in
+    texts are English if there are none in the language. Raises Malformed for a text that pages cannot use.
     """
     built_in = _read_built_in(language)
     file = str(path)
@@ -101,7 +104,7 @@ def read_texts(path: Path, language: str) -> tuple[StudyTexts, list[str]]:
 
 
 def _find_similar_key(key: str, others: Collection[str]) -> str:
-    """Return a question that names the key that was meant, or an empty text."""
+    """A hint with the most similar key, or an empty text."""
     matches = difflib.get_close_matches(key, others, n=1)
     return f"; did you mean {matches[0]}?" if matches else ""
 
@@ -112,7 +115,10 @@ _make_texts = lru_cache(8)(
 
 
 def _parse_lines(content: str, file: str) -> dict[str, str]:
-    """Return the lines of a file by section.key."""
+    """Parse a file of texts into texts by section.key.
+
+    Raises BadInput if it is not TOML, or has something other than texts.
+    """
     try:
         sections = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
@@ -131,7 +137,7 @@ def _parse_lines(content: str, file: str) -> dict[str, str]:
 
 
 def _find_line_numbers(content: str) -> dict[str, int]:
-    """Line number of each key, counted from 1."""
+    """Line number of each key in a file, counted from 1."""
     line_numbers: dict[str, int] = {}
     section = ""
     for number, line in enumerate(content.split("\n"), 1):
@@ -143,7 +149,7 @@ def _find_line_numbers(content: str) -> dict[str, int]:
 
 
 def _find_unfilled(line: str, built_in: str) -> str | None:
-    """Describe a placeholder that no page fills in, if there is one."""
+    """Describe a placeholder that the built-in text does not have, or return None."""
     valid_names = {name for _, name, _, _ in Formatter().parse(built_in) if name}
     try:
         placeholders = list(Formatter().parse(line))
@@ -157,7 +163,10 @@ def _find_unfilled(line: str, built_in: str) -> str | None:
 
 
 def _check_format(key: str, line: str) -> str | None:
-    """Describe why pages cannot use a line that they do not show, if so."""
+    """Describe an error in a text that pages interpret, or return None.
+
+    For example, there must be twelve months.
+    """
     word_count = len(line.split())
     if key == "formats.months" and word_count != 12:
         return f"twelve months separated by spaces expected, found {word_count}"
@@ -168,7 +177,7 @@ def _check_format(key: str, line: str) -> str | None:
 
 @cache
 def _read_built_in(language: str) -> dict[str, str]:
-    """Read the built-in lines of a language over the English ones."""
+    """Built-in texts of a language, in English where there is no translation."""
     lines: dict[str, str] = {}
     for path in dict.fromkeys((bundled(FILE), bundled(FILE, language))):
         lines |= _parse_lines(read_text(path), str(path))
@@ -176,4 +185,4 @@ def _read_built_in(language: str) -> dict[str, str]:
 
 
 BUILT_IN = _make_texts(tuple(_read_built_in(ENGLISH).items()), ENGLISH)
-"""The built-in texts in English, which requesters' pages show, too."""
+"""Built-in texts in English. Requesters' pages always show these."""

@@ -1,8 +1,8 @@
-"""Validity of a problem, from the votes of three workers who did not write it.
+"""Decide whether a problem is valid, from the votes of workers who did not write it.
 
 Sakaguchi et al., "WinoGrande" (2019), https://arxiv.org/abs/1907.10641, section 3: a question is valid if (1) all
-three choose the right answer, (2) all three say that the two options are not equally plausible, and (3) it cannot be
-answered from the words around the pronoun alone. The second version of the paper is reported to have asked for a
+three choose the right answer, (2) all three say that the two options are not equally plausible, and (3) it cannot
+be answered from the words around the pronoun alone. The second version of the paper is reported to have asked for a
 majority. Nothing is thrown away: problems on which all agree that they are not valid, and those on which votes are
 split, are kept and exported as such.
 """
@@ -35,9 +35,9 @@ _KNOWN = Prepared(select(_ASKED.scalar_subquery(), _DECIDED.scalar_subquery()))
 
 
 class Judgement(NamedTuple):
-    """One vote on each of the three rules: whether the problem passes it.
+    """One vote by the three rules of validity: whether the problem passes each.
 
-    A vote for the problem passes all of them.
+    A vote is for the problem if all three are true.
     """
 
     answer: bool
@@ -47,18 +47,19 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True)
 class ValidityVerdict:
-    """The verdict of the votes."""
+    """Verdict of a problem's votes: whether it is valid, and which rules failed."""
 
     valid: bool
     agreement: str
     failed: tuple[str, ...]
-    """The rules that were not met, of `answer`, `plausible` and `local`."""
+    """Rules that failed, among `answer`, `plausible` and `local`."""
 
 
 def judgements(votes: Sequence[Any], answer: int) -> list[Judgement]:
-    """Judgements by the three rules of `validate` votes, or of their columns.
+    """Judge each `validate` vote by the three rules.
 
-    A question that was not asked breaks no rule.
+    `votes` are rows with the votes' columns, `answer` is the problem's answer. A question that was not asked counts as
+    passed.
     """
     judged = []
     for vote in votes:
@@ -68,7 +69,9 @@ def judgements(votes: Sequence[Any], answer: int) -> list[Judgement]:
 
 
 def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> ValidityVerdict:
-    """The verdict of some votes.
+    """Decide whether a problem is valid, from its judgements.
+
+    `rule` is `unanimous` or `majority`: each of the three rules must hold for all votes, or for more than half of them.
 
     >>> judge([Judgement(True, True, True)] * 3)
     ValidityVerdict(valid=True, agreement='unanimous-yes', failed=())
@@ -88,7 +91,7 @@ def judge(votes: Sequence[Judgement], rule: str = "unanimous") -> ValidityVerdic
 
 
 def agreement_of(votes: Sequence[bool]) -> str:
-    """Name of the agreement: all say yes, all say no, or neither."""
+    """Name of the agreement of yes/no votes: unanimous-yes, unanimous-no or split."""
     if all(votes):
         return UNANIMOUS_YES
     return SPLIT if any(votes) else UNANIMOUS_NO
@@ -96,6 +99,8 @@ def agreement_of(votes: Sequence[bool]) -> str:
 
 def find_decisive(votes: Sequence[Judgement], rule: str) -> list[int]:
     """Indexes of the votes without which the verdict would be another.
+
+    The only vote is always decisive.
 
     >>> find_decisive([Judgement(True, True, True)] * 2 + [Judgement(False, True, True)], "unanimous")
     [2]
@@ -110,11 +115,10 @@ def find_decisive(votes: Sequence[Judgement], rule: str) -> list[int]:
 
 
 def settle_problem(session: Session, rule: str, row: ProblemRow) -> None:
-    """Store the verdict on a problem.
+    """Store the verdict on a problem in its row.
 
-    A requester's decision comes first, then the votes once all are in.
-
-    A vote that is doubted was asked once more, and does not decide.
+    A requester's decision overrules the votes. The votes decide once all are in, without the doubted ones. Until then
+    the verdict is None.
     """
     votes = _VOTES.all(session, problem=row.id)
     needed_count, decision = _KNOWN.all(session, problem=row.id)[0]

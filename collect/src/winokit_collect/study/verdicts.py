@@ -1,4 +1,4 @@
-"""Verdicts on problems, under the rule each was made under or under one rule for all.
+"""Decide which problems of a study are valid, by one rule for all or by the rule of each.
 
 | rule | a problem is valid if |
 |---|---|
@@ -21,35 +21,35 @@ from winokit_collect.study.validity import judge, judgements
 Rule = Literal["v1", "majority", "dawid-skene"]
 DAWID_SKENE = "dawid-skene"
 AS_SETTING: Mapping[str, str] = {"v1": "unanimous", "majority": "majority"}
-"""Rules of study.toml, by the names that an export has for them."""
+"""Rules as study.toml names them, by their names in an export."""
 
 
 @dataclass(frozen=True)
 class JudgedVotes:
-    """Votes for and against problems, and the model of who is right about them."""
+    """Dawid and Skene's model, fitted to the votes for and against problems."""
 
     problems: Mapping[int, int]
-    """The item of each problem, by its number in the database."""
+    """Index of each problem in the fit, by its id in the database."""
     workers: Mapping[int, int]
-    """The judge of each worker, likewise."""
+    """Index of each worker in the fit, by their id in the database."""
     counts: Mapping[int, int]
-    """How many votes each worker has cast."""
+    """Number of votes of each worker, by their id."""
     fit: DawidSkeneFit
 
     def is_valid(self, problem_id: int) -> bool:
-        """Whether a problem is likelier valid than not."""
+        """Whether a problem is more likely valid than not."""
         item = self.problems[problem_id]
         return bool(self.fit.shares[item, 1] > 0.5)
 
     def reliability(self, worker_id: int) -> float:
-        """Probability that a worker is right."""
+        """Probability that a worker's vote is right."""
         return float(self.fit.reliability[self.workers[worker_id]])
 
 
 def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None:
-    """Fit the model to (problem, worker, whether the vote is for it).
+    """Fit Dawid and Skene's model to votes for and against problems.
 
-    None without any votes.
+    A vote is (problem id, worker id, whether it is for the problem). None if there are no votes.
     """
     if not votes:
         return None
@@ -70,20 +70,20 @@ def fit_judgements(votes: Sequence[tuple[int, int, bool]]) -> JudgedVotes | None
 
 @dataclass
 class Verdicts:
-    """Verdicts of an export."""
+    """Verdicts on an export's problems, by one rule or each problem's own."""
 
     rule: Rule | None
-    """The rule for all problems; None leaves each to the one it was made under."""
+    """The rule for all problems. None means that each problem has the rule it was made under."""
     kept_rules: Mapping[int | None, str]
-    """The rule of study.toml at each time, by the number of the settings."""
+    """The rule of study.toml, by number of the settings version."""
     model: JudgedVotes | None = field(default=None)
 
     def name_rule(self, row: ProblemRow) -> str:
-        """The rule that decides about a problem, as an export calls it."""
+        """Name of the rule for a problem, as an export writes it."""
         return self.rule or self.kept_rules[row.settings_id]
 
     def name_setting(self, row: ProblemRow) -> str:
-        """The rule of study.toml by which the votes on a problem are judged."""
+        """Rule of study.toml that applies to a problem's votes."""
         if self.rule is None or self.rule == DAWID_SKENE:
             return self.kept_rules[row.settings_id]
         return AS_SETTING[self.rule]
@@ -104,9 +104,10 @@ class Verdicts:
 
 
 def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapping[int | None, str]) -> Verdicts:
-    """The verdicts on some problems.
+    """Decide about problems, by one rule or each problem's own.
 
-    The problems were read with their votes, tasks and decisions.
+    A `rule` of None means each problem's own. The rows must be loaded with votes, tasks and decisions. `kept_rules` has
+    the rule by number of the settings version.
     """
     verdicts = Verdicts(rule, kept_rules)
     if rule == DAWID_SKENE:
@@ -122,7 +123,7 @@ def decide_under(rule: Rule | None, rows: Sequence[ProblemRow], kept_rules: Mapp
 
 
 def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
-    """The votes of a kind that count.
+    """The counting votes of a kind on a problem, if all are in.
 
     Empty if there are fewer than were asked for.
     """
@@ -132,10 +133,10 @@ def complete_votes(row: ProblemRow, kind: str) -> list[Vote]:
 
 
 def _list_counted_votes(row: ProblemRow, kind: str) -> list[Vote]:
-    """Return the votes of a kind that count, without gold."""
+    """The counting votes of a kind on a problem, without gold."""
     return [vote for vote in row.votes if vote.kind == kind and vote.counted and not vote.gold]
 
 
 def deciding_votes(votes: Sequence[Vote]) -> list[Vote]:
-    """Votes without the doubted ones, in whose place somebody else was asked."""
+    """Votes that decide: all except the doubted ones, which were replaced."""
     return [vote for vote in votes if not vote.doubted]

@@ -1,4 +1,4 @@
-"""Judging: the parts of a problem that a voter sees, and the vote as a form sends it.
+"""Judging tasks: the parts of a problem that a voter sees, and the vote from its form.
 
 A voter sees no author, no answer, no vote of others, and nothing that distinguishes gold from the rest.
 """
@@ -25,9 +25,9 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True)
 class VoteTask:
-    """A problem to judge.
+    """A problem as a voter sees it.
 
-    Fields that a kind does not show are None, so that a page cannot show them by mistake.
+    Fields that this kind of task does not show are None.
     """
 
     kind: str
@@ -35,32 +35,31 @@ class VoteTask:
     expires_at: datetime
     before: str | None
     after: str | None
-    """The text around the blank; None for `associative`, which shows the clause alone."""
+    """Text before and after the blank. None for `associative`, which shows only the clause."""
     pronoun: str | None
     query: str | None
-    """For a yes/no judgement (SuperGLUE-WSC): does the blank refer to this?"""
+    """Span that a yes/no problem (SuperGLUE-WSC) asks about: does the blank refer to it?"""
     options: tuple[tuple[int, str], ...]
-    """(value of the form's `choice`, candidate), in an order of this worker's own."""
+    """Pairs of a value of the form's `choice` and a candidate, in an order that depends on the lease."""
     clause: str | None
-    """The clause with the blank: for `associative`, and for the third question of `validate`."""
+    """The clause with the blank, for `associative` and the third question of `validate`."""
     switched: str | None
-    """For `switchable`: the text with the candidates in each other's places."""
+    """The text with its candidates exchanged, for `switchable`."""
     may_abstain: bool
     done: int
-    """How many the worker has handed in."""
+    """Number of tasks of this kind that the worker has handed in."""
     is_handed_in: bool
-    """Whether this one is among them."""
+    """Whether this task is handed in."""
     last_token: str | None
-    """The token of the last of them, as long as it is recent enough to be corrected."""
+    """Token of the last task handed in, if it is recent enough to be corrected, else None."""
 
 
 @lru_cache(10_000)
 def clause(problem: Problem) -> str | None:
-    """The clause with the blank, or the words next to it.
+    """The clause of a problem that has the blank, as text.
 
-    The words, if the text has no joint. None if neither can be cut out.
-
-    Trichelair et al. (2018) showed their judges the clause with the pronoun and the two candidates, and no more.
+    If the text cannot be split into clauses, the words next to the blank. None if neither can be cut out. Trichelair et
+    al. (2018) showed their judges the clause with the pronoun and the two candidates, and no more.
 
     >>> clause(Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0))
     'because _ was loose.'
@@ -74,22 +73,22 @@ def clause(problem: Problem) -> str | None:
 
 @lru_cache(10_000)
 def switched_text(problem: Problem) -> str | None:
-    """The text with the candidates in each other's places.
+    """The problem's text with its two candidates exchanged.
 
-    From its data or by rule. None if they cannot be switched.
+    From the dataset if it has one, else by rule. None if they cannot be exchanged.
     """
     switched = switch(problem, style="mended")
     return None if isinstance(switched, str) else switched.text
 
 
 SHOWN_AS = {SWITCHABLE: switched_text, ASSOCIATIVE: clause}
-"""Functions that return the text that a kind of judgement shows of a problem, or None if it cannot be shown."""
+"""Functions that return the text a kind of judgement shows of a problem, or None if it cannot be shown."""
 
 
 def vote_task(config: StudyConfig, leased: Row[Any]) -> VoteTask:
-    """The page content for a worker who has leased a judgement.
+    """Make the task that a voter sees from their lease.
 
-    `leased` is a row of `tasks.look`.
+    `leased` is a row of `tasks.look`. The options are in a random order that depends on the lease.
     """
     problem = to_problem(leased, config.language)
     options = list(enumerate(problem.candidates))
@@ -118,12 +117,12 @@ def vote_task(config: StudyConfig, leased: Row[Any]) -> VoteTask:
 
 
 def _may_abstain(config: StudyConfig, kind: str) -> bool:
-    """Whether workers may answer that they cannot tell."""
+    """Whether voters may answer that they cannot tell, in this kind of task."""
     return config.evaluate.abstain and kind == EVALUATE
 
 
 def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
-    """A stored vote as the fields of its form."""
+    """Convert a stored vote to the fields of its form."""
     fields = {}
     for name, value in stored.items():
         if value is not None:
@@ -134,13 +133,14 @@ def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_ballot(config: StudyConfig, leased: Row[Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A vote from its form, as it is stored.
+    """Read a vote from its form, as the columns to store.
 
-    Raises Incomplete, by field, if something is missing or not among the options.
+    Raises Incomplete, with a message for each field, if an answer is missing or not among the options.
     """
     messages: dict[str, str] = {}
 
     def yes_or_no(name: str) -> bool | None:
+        """Read a yes/no answer, or note that it is missing and return None."""
         answer = YES_NO.get(str(fields.get(name, "")))
         if answer is None:
             messages[name] = say("voting.choose_yes_no")

@@ -1,4 +1,4 @@
-"""Workers: joining, consent, screening, qualification, and the next step of each."""
+"""Workers of a study: joining, consent, screening, quizzes, and the next step of each."""
 
 import secrets
 from collections.abc import Collection, Sequence
@@ -46,7 +46,10 @@ _DONE = Prepared(_OWN_SUBMISSIONS.group_by(SUBMISSIONS.c.kind))
 
 @dataclass(frozen=True)
 class QuizResult:
-    """Result of a try at the quiz."""
+    """Result of an attempt at the quiz.
+
+    `right` has one value per question. `attempts_left` is 0 if the quiz is passed.
+    """
 
     share: float
     passed: bool
@@ -63,12 +66,11 @@ def join(
     me: int | None = None,
     verified: bool = True,
 ) -> Worker:
-    """A new worker, or the one that a platform has sent before.
+    """Let in a new worker, or one that a platform has sent before.
 
-    Without a code, a new worker gets a random one.
-
-    A visit that has begun goes on in its own browser, which we recognise by its hash, or by the worker in it (`me`). So
-    does any other visit of the worker, unless the platform has `verified` who it is.
+    `code` is the code of a new worker, random if None. A visit can only be continued in the browser in which it began.
+    That is known by its hash in `identity`, or by the id `me` of the worker signed in there. If the platform has not
+    `verified` the identity, the same holds for the worker's later visits. Raises NotAllowed in another browser.
     """
     with study.store.write() as session:
         if identity is not None:
@@ -77,13 +79,16 @@ def join(
             stored = session.scalar(select(Identity).where(*is_same).with_for_update())
             if stored is not None:
                 _update_identity(stored, identity, me=me, verified=verified)
-                _keep_session(study, session, stored)
+                _save_visit(study, session, stored)
                 return session.get_one(Worker, stored.worker_id)
         return add(study, session, platform, identity, code)
 
 
 def _update_identity(stored: Identity, identity: Identity, *, me: int | None, verified: bool) -> None:
-    """Update a stored identity from a new arrival. Raises NotAllowed if it comes in another browser."""
+    """Update a stored identity with a new arrival.
+
+    Raises NotAllowed if the arrival must be in the stored browser and is not.
+    """
     goes_on = stored.session_id is not None and stored.session_id == identity.session_id
     is_own_browser = stored.browser in (None, identity.browser) or stored.worker_id == me
     if (goes_on or not verified) and not is_own_browser:
@@ -95,10 +100,10 @@ def _update_identity(stored: Identity, identity: Identity, *, me: int | None, ve
         stored.arrived_at = identity.arrived_at
 
 
-def _keep_session(study: Study, session: Session, identity: Identity) -> None:
-    """Store the visit that somebody is in.
+def _save_visit(study: Study, session: Session, identity: Identity) -> None:
+    """Store the platform's visit that an identity names, if it is new.
 
-    Raises NotAllowed if it is another worker's visit.
+    Raises NotAllowed if another worker has this visit.
     """
     if identity.session_id is None:
         return
@@ -117,7 +122,11 @@ def _keep_session(study: Study, session: Session, identity: Identity) -> None:
 def note_browser(
     study: Study, session: Session, worker_id: int, browser: str | None, invite_id: str | None = None
 ) -> None:
-    """Store in which browser somebody came by a link, once for each browser and link."""
+    """Store that a worker came by a link in a browser.
+
+    Stored once for each browser and link. `browser` is a hash, or None if it is unknown. `invite_id` is None for a
+    personal link.
+    """
     is_same_browser = (PlatformVisit.worker_id == worker_id, PlatformVisit.browser.is_not_distinct_from(browser))
     is_same_link = PlatformVisit.invite_id.is_not_distinct_from(invite_id)
     visit_id = session.scalar(select(PlatformVisit.id).where(*is_same_browser, is_same_link))
@@ -128,7 +137,7 @@ def note_browser(
 
 
 def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
-    """A worker's visits, oldest first, each with the link that let them in."""
+    """All visits of a worker, oldest first, with their invite links."""
     visits = select(PlatformVisit).join(Worker, Worker.id == PlatformVisit.worker_id).where(Worker.code == code)
     visits = visits.options(selectinload(PlatformVisit.invite))
     visits = visits.order_by(PlatformVisit.arrived_at, PlatformVisit.id)
@@ -136,8 +145,8 @@ def visits_of(study: Study, code: str) -> Sequence[PlatformVisit]:
         return session.scalars(visits).all()
 
 
-def came_by(study: Study) -> dict[str, list[str]]:
-    """The codes of workers who came in by each link."""
+def codes_by_invite(study: Study) -> dict[str, list[str]]:
+    """Codes of the workers who joined by each invite, by its id."""
     pairs = select(PlatformVisit.invite_id, Worker.code).join(Worker, Worker.id == PlatformVisit.worker_id)
     pairs = pairs.where(PlatformVisit.invite_id.is_not(None)).distinct()
     pairs = pairs.order_by(PlatformVisit.invite_id, Worker.code)
@@ -148,18 +157,21 @@ def came_by(study: Study) -> dict[str, list[str]]:
     return codes
 
 
-def forget_visits(session: Session, *which: ColumnElement[bool]) -> None:
-    """Empty the columns that tie visits to a person.
+def forget_visits(session: Session, *conditions: ColumnElement[bool]) -> None:
+    """Empty the columns of visits that tie them to a person.
 
-    The payments for them stay.
+    `conditions` are SQL conditions on the visits. Payments stay.
     """
     empty = {"study_id": None, "session_id": None, "browser": None}
     unseen = {"synchronize_session": False}
-    session.execute(update(PlatformVisit).where(*which).values(empty), execution_options=unseen)
+    session.execute(update(PlatformVisit).where(*conditions).values(empty), execution_options=unseen)
 
 
 def sharing_browsers(study: Study) -> dict[str, list[str]]:
-    """Codes of the other workers in the same browser, by the code of each."""
+    """Codes of other workers who used the same browser, by worker's code.
+
+    Workers who share no browser are left out.
+    """
     one_visit = aliased(PlatformVisit)
     other_visit = aliased(PlatformVisit)
     first = aliased(Worker)
@@ -180,7 +192,10 @@ def sharing_browsers(study: Study) -> dict[str, list[str]]:
 def add(
     study: Study, session: Session, platform: str, identity: Identity | None = None, code: str | None = None
 ) -> Worker:
-    """A new worker, within a transaction."""
+    """Add a new worker, in an open transaction.
+
+    Without `code`, the worker gets a random one.
+    """
     if not code:
         letters = "".join(secrets.choice(LETTERS) for _ in range(10))
         code = f"w-{letters}"
@@ -191,21 +206,21 @@ def add(
         identity.worker_id = worker.id
         identity.platform = platform
         session.add(identity)
-        _keep_session(study, session, identity)
+        _save_visit(study, session, identity)
     study.log(session, f"worker:{worker.code}", "join", platform)
     return worker
 
 
 def get(study: Study, code: str) -> Row[Any]:
-    """The row of the worker with a code."""
+    """Read a worker's row by code. Raises NotFound."""
     with study.store.read() as session:
         return found(_BY_CODE.one(session, code=code), say("refusals.no_worker"))
 
 
 def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
-    """Find a worker as an object, to be changed.
+    """Find a worker by code, as an object that can be changed.
 
-    For an update, the row is locked against other transactions.
+    Raises NotFound. With `for_update`, the row is locked.
     """
     query = select(Worker).where(Worker.code == code)
     if for_update:
@@ -214,10 +229,7 @@ def by_code(session: Session, code: str, *, for_update: bool = False) -> Worker:
 
 
 def end_sessions(study: Study, code: str) -> None:
-    """Sign a worker out of every browser.
-
-    A new link lets them in again.
-    """
+    """Sign a worker out of all browsers."""
     with study.store.write() as session:
         raised = {"session_version": Worker.session_version + 1}
         session.execute(update(Worker).where(Worker.code == code).values(raised))
@@ -225,9 +237,9 @@ def end_sessions(study: Study, code: str) -> None:
 
 
 def consent(study: Study, worker_id: int) -> Worker:
-    """Store that the worker agrees to the text of consent.
+    """Store a worker's agreement to the present consent text.
 
-    The text is kept with its hash.
+    The text is stored with it. Does nothing if they have agreed to it before.
     """
     with study.store.write() as session:
         worker = locked(session, worker_id)
@@ -241,14 +253,14 @@ def consent(study: Study, worker_id: int) -> Worker:
 
 
 def has_consented(study: Study, worker: Worker | Row[Any]) -> bool:
-    """Whether a worker has agreed to the text as it is now."""
+    """Whether a worker has agreed to the consent text in its present version."""
     return worker.consented_at is not None and worker.consent_sha256 == study.consent_sha256
 
 
 def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: bool) -> Worker:
-    """Store the worker's answers to the two questions of screening, once.
+    """Store a worker's answers to the screening questions.
 
-    Whoever the study is not for is screened out.
+    They count only the first time. A worker who does not fit the study is screened out.
     """
     with study.store.write() as session:
         worker = locked(session, worker_id)
@@ -268,9 +280,9 @@ def screen(study: Study, worker_id: int, native_speaker: bool, has_seen_wsc: boo
 
 
 def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> list[Question]:
-    """The questions that prepare a worker for some kinds of task.
+    """Questions that a worker must answer for some kinds of task.
 
-    The first time, also the questions that are for all kinds.
+    Until they have passed a quiz, this includes the questions for all kinds.
     """
     asked_kinds = set(kinds)
     if worker.qualified_at is None:
@@ -279,7 +291,7 @@ def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) ->
 
 
 def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether there are questions left between a worker and a kind of task."""
+    """Whether a worker still needs a quiz for a kind of task."""
     decided_kinds = worker.qualified_for
     if decided_kinds is None or kind in decided_kinds:
         return False
@@ -287,13 +299,16 @@ def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
 
 
 def is_qualified(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker may have a kind of task, as far as quizzes go."""
+    """Whether a worker may have a kind of task, by its quiz.
+
+    True if they passed the quiz or need none.
+    """
     decided_kinds = worker.qualified_for or {}
     return bool(decided_kinds.get(kind, not must_qualify(study, worker, kind)))
 
 
 def next_quiz(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -> str | None:
-    """The first of some kinds of task that a worker must take a quiz for.
+    """The first kind of task for which a worker must take a quiz.
 
     None if there is none.
     """
@@ -304,19 +319,19 @@ def next_quiz(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) -
 
 
 def _is_undecided(worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker has neither passed the quiz of a kind nor failed it for good."""
+    """Whether a kind's quiz is neither passed nor finally failed."""
     if worker.qualified_for is None:
         return worker.qualified_at is None
     return kind not in worker.qualified_for
 
 
 def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Collection[str] | None = None) -> QuizResult:
-    """Mark a try at the quiz for some kinds of task, or for all.
+    """Mark a worker's answers to the quiz.
 
-    Each kind is passed or failed by itself.
-
-    Whoever has failed the last time is kept from that kind; whoever has failed all of them is screened out. Questions
-    that are for all kinds are asked until the first is passed, and belong to the first of these kinds.
+    `kinds` are the kinds of task it is for, None for all. `answers` are indexes of options, in the order of the
+    questions. Each kind is passed or failed separately. Failing the last attempt excludes the worker from that kind,
+    and screens them out if no kind is left. Questions for all kinds are counted for the first of these kinds. The first
+    attempt is paid if the study pays for it.
     """
     with study.store.write() as session:
         worker = locked(session, worker_id)
@@ -330,15 +345,19 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         if len(answers) != len(quiz):
             raise Incomplete({"answers": f"{len(quiz)} answers expected, found {len(answers)}"})
         right = tuple(answer == question.answer for answer, question in zip(answers, quiz, strict=True))
+        share = _compute_share(right)
         if is_first:
             _pay_quiz(study, session, worker)
         question_kinds = [question.kind or asked_kinds[0] for question in quiz]
         tries_left = []
         for kind in asked_kinds:
-            indexes = [index for index, question_kind in enumerate(question_kinds) if question_kind == kind]
-            kind_answers = [answers[index] for index in indexes]
-            kind_right = [right[index] for index in indexes]
-            kind_passed, left_count = _mark_kind(study, session, worker, kind, kind_answers, kind_right)
+            kind_answers: list[int] = []
+            kind_right: list[bool] = []
+            for question_kind, answer, is_right in zip(question_kinds, answers, right, strict=True):
+                if question_kind == kind:
+                    kind_answers.append(answer)
+                    kind_right.append(is_right)
+            kind_passed, left_count = _save_attempt(study, session, worker, kind, kind_answers, kind_right)
             if not kind_passed:
                 tries_left.append(left_count)
         if len(tries_left) < len(asked_kinds):
@@ -346,21 +365,25 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
         elif is_first and not _has_kind_left(study, worker):
             worker.state = schema.SCREENED_OUT
             worker.state_why = "quiz"
-        share = sum(right) / len(right) if right else 1.0
         passed = not tries_left
         outcome = "passed" if passed else "failed"
         study.log(session, f"worker:{worker.code}", "quiz", outcome, share=share)
         return QuizResult(share, passed, right, min(tries_left, default=0))
 
 
-def _mark_kind(
+def _compute_share(right: Sequence[bool]) -> float:
+    """Share of right answers, 1 if there are no questions."""
+    return sum(right) / len(right) if right else 1.0
+
+
+def _save_attempt(
     study: Study, session: Session, worker: Worker, kind: str, answers: list[int], right: list[bool]
 ) -> tuple[bool, int]:
-    """Store a try at the quiz of one kind.
+    """Store an attempt at the quiz for one kind of task.
 
-    Returns whether it is passed, and how many tries are left.
+    Returns whether it is passed, and the number of attempts left.
     """
-    share = sum(right) / len(right) if right else 1.0
+    share = _compute_share(right)
     passed = share >= study.config.quality.quiz_pass_mark
     earlier_tries = select(func.count()).where(QuizAttempt.worker_id == worker.id, QuizAttempt.kind == kind)
     earlier_count = session.scalar(earlier_tries) or 0
@@ -374,14 +397,14 @@ def _mark_kind(
 
 
 def _has_kind_left(study: Study, worker: Worker) -> bool:
-    """Whether there is a kind of task with questions that a worker has not failed for good."""
+    """Whether there is a quiz that the worker has not finally failed."""
     kinds = {question.kind for question in study.quiz if question.kind} or set(study.config.tasks.kinds[:1])
     decided_kinds = worker.qualified_for or {}
     return any(decided_kinds.get(kind, True) for kind in kinds)
 
 
 def _pay_quiz(study: Study, session: Session, worker: Worker) -> None:
-    """Add the ledger line for the first quiz, once."""
+    """Add the pay for the first attempt at a quiz to the ledger."""
     cents = int(study.config.pay.quiz * 100)
     tried = select(QuizAttempt.id).where(QuizAttempt.worker_id == worker.id).limit(1)
     if cents and session.scalar(tried) is None:
@@ -389,7 +412,7 @@ def _pay_quiz(study: Study, session: Session, worker: Worker) -> None:
 
 
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
-    """A worker's earnings in hundredths, and the number of submissions by kind."""
+    """A worker's earnings in cents, and their number of submissions by kind."""
     with study.store.read() as session:
         earned_cents = _EARNED.scalar(session, me=worker_id) or 0
         counts = _DONE.all(session, me=worker_id)
@@ -399,7 +422,7 @@ def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
 def forget(study: Study, code: str, actor: str) -> None:
     """Delete a worker's identity on the platform.
 
-    Texts and votes stay, under the code.
+    Texts and votes stay, under the worker's code. Raises NotNow while a payout is in progress.
     """
     with study.store.write() as session:
         under_way = schema.PayoutJob.state.in_(schema.UNDER_WAY)
@@ -414,9 +437,9 @@ def forget(study: Study, code: str, actor: str) -> None:
 
 
 def locked(session: Session, worker_id: int) -> Worker:
-    """The worker's row, locked against other transactions.
+    """Lock a worker's row and return it as an object.
 
-    Two requests of one worker then happen one after the other.
+    Two requests of one worker are then processed one after the other.
     """
     options = {"populate_existing": True}
     worker = session.scalar(_LOCKED, {"me": worker_id}, execution_options=options)
@@ -424,9 +447,9 @@ def locked(session: Session, worker_id: int) -> Worker:
 
 
 def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
-    """The locked row, as columns, of a worker who may work.
+    """Lock the row of a worker who may work, and return its columns.
 
-    Raises NotAllowed for anybody else.
+    Raises NotAllowed if the worker has not passed all steps, or may no longer work.
     """
     worker = found(_LOCKED_ROW.one(session, me=worker_id), say("refusals.no_worker"))
     if step_of(study, worker) != WORK:
@@ -438,9 +461,9 @@ def working(study: Study, session: Session, worker_id: int) -> Row[Any]:
 
 
 def step_of(study: Study, worker: Worker | Row[Any]) -> str:
-    """The next step of a worker.
+    """The step that a worker must do next: consent, screening, quiz or work.
 
-    For somebody who has no more to do here, their state.
+    For a worker who may no longer work, their state, such as blocked.
     """
     if worker.state != schema.ACTIVE:
         return worker.state

@@ -1,7 +1,7 @@
-"""Writing: the task and its form, feedback while it is filled in, and earlier texts.
+"""Writing tasks: the form for twins, feedback while it is filled in, and earlier texts.
 
-Feedback is the rules of `winokit check`, applied to a half-filled form. Each rule is kept, broken, or cannot be judged
-yet. The words in which the twins differ are marked.
+Feedback is the rules of `winokit check`, applied to a half-filled form. Each rule is kept, broken, or cannot be
+judged yet. The words in which the twins differ are marked.
 """
 
 import re
@@ -31,14 +31,15 @@ StoredFields = Mapping[str, Any]
 LONGEST = {"first": 1000, "second": 1000, "candidate_1": 100, "candidate_2": 100, "anchor": 60, "pronoun": 20}
 TWIN_FIELDS = (*LONGEST, "answer_1", "answer_2")
 ANSWERED = {"meant": 200, "meant_why": 300}
-"""Fields for the names of the answered warnings, with commas between them, and the writer's reason."""
+"""Longest text of the fields for confirmed warnings: names of their rules with commas between them, and the
+writer's reason."""
 FORM_FIELDS = (*TWIN_FIELDS, *ANSWERED)
 WORD_AND_SPACE = re.compile(r"\S+\s*")
 EDGES = ".,;:!?\"'“”‘’()"
 FIRST = 0x10000
 UNKNOWN = chr(FIRST - 1)
 PATIENCE = timedelta(minutes=1)
-"""Time for which a missing number is looked for: no transaction takes longer."""
+"""Time for which a skipped row number is looked for. No transaction takes longer."""
 MOST_MISSING = 500
 # Selected by number alone: with a condition on the origin, PostgreSQL would read all rows.
 _TEXTS = select(PROBLEMS.c.id, PROBLEMS.c.origin, PROBLEMS.c.before, PROBLEMS.c.after).order_by(PROBLEMS.c.id)
@@ -48,30 +49,44 @@ _MISSING = _TEXTS.where(PROBLEMS.c.id.in_(bindparam("missing", expanding=True)))
 
 @dataclass(frozen=True)
 class Twins:
-    """The content of the writing form.
+    """Content of the form for twins.
 
-    Fields may be empty and texts may break every rule.
+    Fields may be empty, and texts may break every rule.
     """
 
     texts: tuple[str, str]
     candidates: tuple[str, str]
     answers: tuple[int | None, int | None]
-    """Indexes in `candidates`."""
+    """Index of the right candidate for each text, None if it is not chosen yet."""
     anchor: str = ""
     pronoun: str = ""
     meant: str = ""
-    """Names of the warnings that were answered."""
+    """Names of the confirmed warnings, with commas between them."""
     meant_why: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that are still empty, except the pronoun, which is optional."""
+        """Names of the empty fields, except the optional pronoun."""
         fields = self.to_json()
         del fields["pronoun"]
         return tuple(name for name, value in fields.items() if value in ("", None))
 
+    @property
+    def right_candidates(self) -> list[str | None]:
+        """The right candidate of each text.
+
+        None if its answer is not chosen yet.
+        """
+        right: list[str | None] = []
+        for answer in self.answers:
+            right.append(None if answer is None else self.candidates[answer])
+        return right
+
     def problems(self, language: str, domain: str | None = None) -> tuple[Problem, Problem]:
-        """The two problems of a complete form, with a blank in each text."""
+        """Make the two problems of a complete form.
+
+        Its texts must have one blank each.
+        """
         shared: dict[str, Any] = {"pronoun": self.pronoun or None, "domain": domain, "labels": {"anchor": self.anchor}}
         shared["language"] = language
         first = Problem.from_text(self.texts[0], self.candidates, answer=self.answers[0], **shared)
@@ -79,7 +94,7 @@ class Twins:
         return first, second
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as they are stored."""
+        """The form's fields as they are stored."""
         values = (*self.texts, *self.candidates, self.anchor, self.pronoun, *self.answers)
         fields: dict[str, Any] = dict(zip(TWIN_FIELDS, values, strict=True))
         if self.meant:
@@ -90,7 +105,7 @@ class Twins:
 
 
 def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
-    """Stored twins as the fields of their form."""
+    """Convert stored twins to the fields of their form."""
     fields = {name: str(stored.get(name, "")) for name in FORM_FIELDS}
     for name in ("answer_1", "answer_2"):
         fields[name] = str(stored[name] + 1)
@@ -98,9 +113,10 @@ def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
 
 
 def clean(text: object) -> str:
-    r"""Clean a text from a form.
+    r"""Normalise a text from a form.
 
-    Letters are composed, spaces single; there are no control characters and no halves of characters.
+    Unicode is composed (NFC), white space becomes single spaces, and control characters and lone surrogates are
+    dropped.
 
     >>> clean("  The  cup\x00 hit\r\nthe tray ")
     'The cup hit the tray'
@@ -119,14 +135,14 @@ def clean(text: object) -> str:
 
 
 def _drop_surrogates(text: str) -> str:
-    """Drop halves of characters, which no file and no database takes."""
+    """Drop lone surrogates, which neither files nor databases can store."""
     return text.encode("utf-8", "ignore").decode("utf-8")
 
 
 def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The form's own fields of a draft.
+    """Select the form's own fields for a draft.
 
-    None is longer than twice what could be handed in.
+    Each is cut to twice the length that could be handed in.
     """
     longest = LONGEST | ANSWERED
     draft = {}
@@ -139,9 +155,9 @@ def draft_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_twins(fields: Mapping[str, Any]) -> Twins:
-    """Read the writing form, half filled in or complete.
+    """Read the form for twins, complete or not.
 
-    Raises Incomplete for values that no form of ours could send.
+    Raises Incomplete for texts that are longer than the form allows.
     """
     typed = {name: clean(fields.get(name, "")) for name in FORM_FIELDS}
     too_long = {}
@@ -167,9 +183,9 @@ def read_twins(fields: Mapping[str, Any]) -> Twins:
 
 @dataclass(frozen=True)
 class WritingCheck:
-    """One rule: the field it is shown at, whether it is kept, and a message.
+    """Result of checking one rule, shown at a field with a message.
 
-    `ok` is None if it cannot be judged yet.
+    `ok` is None if the rule cannot be judged yet.
     """
 
     name: str
@@ -180,18 +196,18 @@ class WritingCheck:
 
 @dataclass(frozen=True)
 class WritingSpan:
-    """A piece of a text, and whether the twin has something else there."""
+    """Part of a text, and whether it differs from the twin."""
 
     text: str
     differs: bool
 
 
 class WritingFeedback:
-    """Feedback to a writer on the twins so far.
+    """Feedback to a writer on the present content of the form.
 
-    `warnings` are of rules that may be wrong (`twin_rules.SOFT`). They are looked for when all other rules are kept.
-    `answered`: the writer has seen exactly these warnings, and wants the text as it is. `ready`: nothing is left to do
-    but to hand it in.
+    `kept` says whether every hard rule is kept. Only then `warnings` lists possible mistakes, by rules that may be
+    wrong (`twin_rules.SOFT`). `answered` says whether the writer has confirmed exactly these warnings. `ready` says
+    whether the twins can be handed in.
     """
 
     def __init__(
@@ -199,12 +215,12 @@ class WritingFeedback:
         study: Study,
         fields: StoredFields,
         domain: str | None = None,
-        own: Collection[str] = (),
+        own_texts: Collection[str] = (),
         topic: StoredFields | None = None,
     ) -> None:
         twins = read_twins(fields)
         first_text, second_text = twins.texts
-        self.checks = tuple(_check_rules(study, twins, domain, own))
+        self.checks = tuple(_check_rules(study, twins, domain, own_texts))
         language = study.config.language
         split_words = language_of(language).split
         self.words = (len(split_words(first_text)), len(split_words(second_text)))
@@ -222,23 +238,29 @@ class WritingFeedback:
 
     @property
     def warning_names(self) -> str:
-        """The warnings by the names of their rules, as the form sends them back."""
+        """Names of the warnings' rules, with commas between them.
+
+        The form sends them back like this.
+        """
         return ",".join(warning.name for warning in self.warnings)
 
 
 def refuse_broken(
-    study: Study, fields: StoredFields, domain: str | None, own: Collection[str] = (), topic: StoredFields | None = None
+    study: Study,
+    fields: StoredFields,
+    domain: str | None,
+    own_texts: Collection[str] = (),
+    topic: StoredFields | None = None,
 ) -> Twins:
-    """The twins of a form, if they can be taken.
+    """Read the twins of a form that keeps all rules.
 
-    Raises Incomplete with the fields that are missing or broken.
-
-    `own` are texts that they may be like: the ones they replace.
+    Raises Incomplete with a message for each field that is missing or breaks a rule. `own_texts` has earlier texts of
+    the same submission, to which the twins may be similar.
     """
     twins = read_twins(fields)
     if twins.missing:
         raise Incomplete(dict.fromkeys(twins.missing, say("writing.fill_in")))
-    feedback = WritingFeedback(study, fields, domain, own, topic)
+    feedback = WritingFeedback(study, fields, domain, own_texts, topic)
     broken = {check.field: check.message for check in feedback.checks if not check.ok}
     if not broken and feedback.warnings and not feedback.answered:
         broken = {"meant": say("writing.answer_warnings")}
@@ -248,7 +270,7 @@ def refuse_broken(
 
 
 def _find_warnings(twins: Twins, domain: str | None, topic: StoredFields, language: str) -> Iterator[WritingCheck]:
-    """Find the soft rules that complete twins may break."""
+    """Yield a check for each soft rule that complete twins break."""
     first, _ = twins.problems(language)
     doubts = {
         "people_named": ("candidate_2", twin_rules.people_named(twins.candidates, domain, language)),
@@ -262,29 +284,29 @@ def _find_warnings(twins: Twins, domain: str | None, topic: StoredFields, langua
     return (WritingCheck(name, field, False, why) for name, (field, why) in doubts.items() if why)
 
 
-def _check_rules(study: Study, twins: Twins, domain: str | None, own: Collection[str]) -> Iterator[WritingCheck]:
-    """Check every rule that can be judged in the study's language.
+def _check_rules(study: Study, twins: Twins, domain: str | None, own_texts: Collection[str]) -> Iterator[WritingCheck]:
+    """Yield the checks of all rules that the study's language allows to judge.
 
-    In the order in which a writer meets them.
+    They are in the order in which a writer meets them.
     """
     pack = language_of(study.config.language)
     unjudged = {rule for rule, needed in twin_rules.NEEDED.items() if pack.refusal(needed)}
-    return (check for check in _check_all_rules(study, twins, domain, pack, own) if check.name not in unjudged)
+    return (check for check in _check_all_rules(study, twins, domain, pack, own_texts) if check.name not in unjudged)
 
 
 def _check_all_rules(
-    study: Study, twins: Twins, domain: str | None, pack: Language, own: Collection[str]
+    study: Study, twins: Twins, domain: str | None, pack: Language, own_texts: Collection[str]
 ) -> Iterator[WritingCheck]:
-    """Check every rule, also those that cannot be judged in the language.
+    """Yield the checks of all rules, whatever the language offers.
 
-    A rule about an empty field is not judged.
+    Rules about an empty field have `ok` None.
     """
     has_both_texts = all(twins.texts)
     yield from _check_each_text(study, twins)
     yield from _check_candidates(twins, domain, pack, study.config.language)
     yield from _check_anchor(twins, study.config.language)
     yield from _check_pair(study, twins)
-    nearest = study.earlier.nearest(study, twins.texts, own) if has_both_texts else 0.0
+    nearest = study.earlier.nearest(study, twins.texts, own_texts) if has_both_texts else 0.0
     broken = None
     if nearest >= study.config.rules.most_similar:
         broken = say("rules.new_broken", share=f"{100 * nearest:.0f} %")
@@ -292,7 +314,7 @@ def _check_all_rules(
 
 
 def _check_each_text(study: Study, twins: Twins) -> Iterator[WritingCheck]:
-    """Check the rules for each text alone."""
+    """Yield the checks of each text by itself."""
     limits = study.config.rules.limits
     language = study.config.language
     has_candidates = all(twins.candidates)
@@ -306,7 +328,7 @@ def _check_each_text(study: Study, twins: Twins) -> Iterator[WritingCheck]:
 
 
 def _check_candidates(twins: Twins, domain: str | None, pack: Language, language: str) -> Iterator[WritingCheck]:
-    """Check the rules for the two candidates."""
+    """Yield the checks of the two candidates."""
     candidates = twins.candidates
     has_candidates = all(candidates)
     is_alike = pack.bare(candidates[0]) == pack.bare(candidates[1])
@@ -318,7 +340,7 @@ def _check_candidates(twins: Twins, domain: str | None, pack: Language, language
 
 
 def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
-    """Check the rules for the anchor word."""
+    """Yield the checks of the anchor word."""
     has_anchor = bool(twins.anchor)
     missing = twin_rules.anchor_present(twins.texts, twins.anchor)
     yield _make_check("anchor_present", "anchor", missing, all(twins.texts) and has_anchor)
@@ -327,7 +349,7 @@ def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
 
 
 def _check_pair(study: Study, twins: Twins) -> Iterator[WritingCheck]:
-    """Check the rules for the two texts together, and for their answers."""
+    """Yield the checks of the two texts together, and of their answers."""
     limits = study.config.rules.limits
     language = study.config.language
     candidates = twins.candidates
@@ -341,13 +363,17 @@ def _check_pair(study: Study, twins: Twins) -> Iterator[WritingCheck]:
     least_overlap = say("rules.overlap", least=f"{100 * limits.least_overlap:.0f} %")
     too_different = twin_rules.overlap(first_text, second_text, limits, language)
     yield _make_check("overlap", "second", too_different, has_both_texts, least_overlap)
-    right = [None if answer is None else candidates[answer] for answer in twins.answers]
+    right = twins.right_candidates
     not_opposite = twin_rules.opposite_answers(right, language)
     yield _make_check("opposite_answers", "answer_2", not_opposite, None not in right)
 
 
 def _make_check(name: str, field: str, broken: str | None, can_judge: bool, good: str | None = None) -> WritingCheck:
-    """Make the check of a rule, from the message if it is broken (`broken`) or kept (`good`)."""
+    """Make the check of a rule.
+
+    `broken` is the message if the rule is broken, else None. `good` is the message if it is kept, by default its text
+    in the study's texts.
+    """
     good = good or say(f"rules.{name}")
     if not can_judge:
         return WritingCheck(name, field, None, good)
@@ -355,7 +381,9 @@ def _make_check(name: str, field: str, broken: str | None, can_judge: bool, good
 
 
 def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[WritingSpan, ...]]:
-    """Two texts, split where they begin and cease to differ, word by word.
+    """Split two texts into parts that are equal and that differ.
+
+    They are compared word by word.
 
     >>> [span.text for span in difference("I poured until _ was empty.", "I poured until _ was full.")[0]]
     ['I poured until _ was ', 'empty.']
@@ -377,22 +405,25 @@ def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[Wri
 
 
 def special_words(one: str, other: str) -> tuple[str, str]:
-    """The words in which twins differ, without the punctuation around them.
+    """The words in which two twins differ, without punctuation around them.
 
-    Empty if one text only has a word more.
+    Empty for a text that only lacks a word of the other.
     """
     first, second = difference(one, other)
     return _join_differing(first), _join_differing(second)
 
 
 def _join_differing(spans: Iterable[WritingSpan]) -> str:
-    """Join the differing spans of a text, without the punctuation around them."""
+    """Join the differing parts of a text, without punctuation around them."""
     words = [span.text.strip().strip(EDGES) for span in spans if span.differs]
     return " … ".join(filter(None, words))
 
 
 class EarlierText:
-    """The texts of a study's problems, in memory, updated at each look."""
+    """Index of a study's written texts, to find similar ones.
+
+    It is held in memory, and new texts are read at each search.
+    """
 
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}
@@ -403,25 +434,24 @@ class EarlierText:
         self._lock = threading.Lock()
 
     def load(self, study: Study) -> None:
-        """Read all texts, which takes a second or two in a large study.
+        """Read all texts into the index.
 
-        To be called before anybody waits for it.
+        Called when the server starts, since it takes a second or two in a large study.
         """
         with self._lock:
             self._read_new(study)
 
-    def nearest(self, study: Study, texts: Iterable[str], own: Collection[str] = ()) -> float:
-        """Similarity, 0 to 1, of the nearest earlier text to any of some texts.
+    def nearest(self, study: Study, texts: Iterable[str], own_texts: Collection[str] = ()) -> float:
+        """Highest similarity, 0 to 1, of any text to any earlier text.
 
-        Texts in `own` are left out.
-
-            Exact from the study's limit (`most_similar`) on. Below, a nearer text may not have been looked at.
+        Earlier texts in `own_texts` are ignored. The value is exact if it is at least the study's limit
+        (`most_similar`). Lower values may be too low, since not all texts are compared.
         """
         with self._lock:
             self._read_new(study)
             nearest = 0.0
             measure = Levenshtein.normalized_similarity
-            left_out = {self._encode_words(text, known_only=True) for text in own}
+            left_out = {self._encode_words(text, known_only=True) for text in own_texts}
             for text in texts:
                 coded = self._encode_words(text, known_only=True)
                 others = self._find_possible(coded, study.config.rules.most_similar) - left_out
@@ -431,9 +461,10 @@ class EarlierText:
             return nearest
 
     def _find_possible(self, coded: str, least: float) -> set[str]:
-        """Find the texts that can be so similar.
+        """Find the encoded texts whose similarity to `coded` may reach `least`.
 
-        They lack so few words that they have one of the rarest words, of one more than these.
+        A text that similar lacks few of the words of `coded`. So it has at least one of its rarest words, of which one
+        more is looked up than it may lack.
         """
         most_lacking = int(len(coded) * (1 - least) / least + 1e-9) if least else len(coded)
         if most_lacking >= len(coded):
@@ -442,9 +473,9 @@ class EarlierText:
         return set().union(*texts_by_word[: most_lacking + 1])
 
     def _read_new(self, study: Study) -> None:
-        """Read new texts, and rows that were missing so far.
+        """Read texts that were stored since the last look.
 
-        A row with a lower number may be committed later.
+        Numbers that were skipped are looked for again for a minute, since their transactions may commit later.
         """
         now = study.now()
         self._missing = {row: since for row, since in self._missing.items() if now - since < PATIENCE}
@@ -466,11 +497,9 @@ class EarlierText:
                 self._with_word[word].append(coded)
 
     def _encode_words(self, text: str, *, known_only: bool = False) -> str:
-        """Encode each word as one character, which is the fastest to compare.
+        """Encode each word as one character, for fast comparison.
 
-        With `known_only`, words that no text has share one character.
-
-        Only what was handed in is remembered: whatever people type on the way there would use up the characters.
+        With `known_only`, words of no earlier text share one character, and no character is used up for them.
         """
         stripped = [word.strip(EDGES) for word in text.casefold().split()]
         words = [word for word in stripped if word]

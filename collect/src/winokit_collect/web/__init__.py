@@ -1,4 +1,4 @@
-"""The pages of a study: `app.create_app` puts them together, and one module has each family of them.
+"""Web pages of a study: one module for each family of pages, put together by `app`.
 
 Pages decide nothing. They read a form, call one function of `winokit_collect`, and show what it returned.
 """

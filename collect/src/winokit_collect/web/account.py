@@ -30,13 +30,13 @@ Name = Annotated[Line, expected("a name expected")]
 
 @door.get("/setup/{token}")
 def setup_page(visit: Anybody, token: str) -> Response:
-    """The page to choose a password, and for the first requester a name."""
+    """Page where a requester chooses a password, and first a name."""
     return _show_setup(visit, token)
 
 
 @door.form("/setup/{token}")
 def set_up(visit: Anybody, token: str, name: Line = "", password: Text = "", again: Text = "") -> Response:
-    """Make the account, or set its password, and log it in."""
+    """Make the first account, or set a password, and log the requester in."""
     try:
         requester = requesters.set_up(visit.study, token, name, _check_same(password, again))
     except Incomplete as error:
@@ -46,7 +46,7 @@ def set_up(visit: Anybody, token: str, name: Line = "", password: Text = "", aga
 
 @door.get("/login")
 def login_page(visit: Anybody) -> Response:
-    """The page that asks for name and password."""
+    """Page that asks a requester for name and password."""
     if known_requester(visit.request):
         return visit.go(DASHBOARD)
     return visit.page("requester_login", name="", refused="")
@@ -54,14 +54,15 @@ def login_page(visit: Anybody) -> Response:
 
 @door.form("/login")
 async def login(visit: Anybody, name: Line = "", password: Text = "") -> Response:
-    """Log in.
+    """Log a requester in.
 
-    We decide which page comes next, never the address.
+    The dashboard always comes next, whatever the address says.
     """
     return await run_slow(_try_to_log_in, visit, name, password)
 
 
 def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
+    """Check name and password, and log in or show the page again."""
     try:
         requester = requesters.login(visit.study, name, password, visit.caller)
     except NotAllowed as error:
@@ -71,10 +72,7 @@ def _try_to_log_in(visit: Visit, name: str, password: str) -> Response:
 
 @router.form("/logout")
 def logout(visit: AViewer) -> Response:
-    """Log out, in every browser.
-
-    So a session that was stolen ends too.
-    """
+    """Log the requester out of all browsers."""
     requesters.end_sessions(visit.study, visit.requester.id)
     response = visit.go(LOGIN, "You are logged out.")
     visit.cookies.take(response, REQUESTER)
@@ -83,16 +81,13 @@ def logout(visit: AViewer) -> Response:
 
 @router.get(ACCOUNT)
 def account_page(visit: AViewer) -> Response:
-    """The page with the password, and colleagues."""
+    """Page with the requester's password and the accounts of colleagues."""
     return _show_account(visit)
 
 
 @router.form(f"{ACCOUNT}/password")
 def change_password(visit: AViewer, old: Text = "", password: Text = "", again: Text = "") -> Response:
-    """Change the password.
-
-    Other browsers are logged out.
-    """
+    """Change the requester's password, and log out other browsers."""
     try:
         requester = requesters.change_password(visit.study, visit.requester.id, old, _check_same(password, again))
     except Incomplete as error:
@@ -104,7 +99,7 @@ def change_password(visit: AViewer, old: Text = "", password: Text = "", again: 
 
 @router.form(f"{ACCOUNT}/colleague")
 def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
-    """Make an account for a colleague, and a link by which they choose its password."""
+    """Make a colleague's account, and show the link for its password."""
     try:
         requesters.add(visit.study, name, None, visit.actor, role=role)
     except Incomplete as error:
@@ -114,26 +109,27 @@ def add_colleague(visit: AnOwner, name: Name, role: Role) -> Response:
 
 @router.form(f"{ACCOUNT}/link")
 def link_for_colleague(visit: AnOwner, name: Name) -> Response:
-    """A link by which a colleague who forgot their password chooses another."""
+    """Show a link by which a colleague chooses a new password."""
     path = requesters.password_path(visit.study, name, visit.actor)
     return _show_account(visit, link=visit.address + path, link_for=name)
 
 
 @router.form(f"{ACCOUNT}/role")
 def change_role(visit: AnOwner, name: Name, role: Role) -> Response:
-    """Let a colleague do more or less."""
+    """Change a colleague's role."""
     requesters.change_role(visit.study, name, role, visit.actor)
     return visit.go(ACCOUNT, f"{name} is now {role}.")
 
 
 @router.form(f"{ACCOUNT}/remove")
 def remove_colleague(visit: AnOwner, name: Name) -> Response:
-    """Take a colleague's account away, with their sessions."""
+    """Remove a colleague's account, and end their sessions."""
     requesters.remove(visit.study, name, visit.actor)
     return visit.go(ACCOUNT, f"{name} can no longer log in.")
 
 
 def _check_same(password: str, again: str) -> str:
+    """Return the password. Raises Incomplete if it was repeated differently."""
     if password != again:
         raise Incomplete({"again": "the two passwords are not the same"})
     return password
@@ -151,6 +147,7 @@ def _show_account(visit: RequesterVisit, *, status: int = 200, link: str = "", *
 
 
 def _redirect_logged_in(visit: Visit, requester: Requester, path: str = DASHBOARD, notice: str = "") -> Response:
+    """Redirect to a page, with the cookie of the requester's session."""
     response = visit.go(path, notice)
     visit.cookies.give(response, REQUESTER, [requester.id, requester.session_version])
     return response

@@ -1,6 +1,7 @@
 """The web app of a study: its pages, headers, limits, and pages for errors.
 
-Whoever is refused gets a page that says why and where to go. Suspicious requests also go to the audit log.
+A refused request gets a page that says why, and where to go. Suspicious requests are also written into the audit
+log.
 """
 
 import logging
@@ -46,13 +47,13 @@ REQUESTERS = (account.door, *(page.router for page in (account, dashboard, pay, 
 THREADS = 8
 """Number of pages that are made at once. They take turns at computing, so that more would only wait."""
 ASKED_A_MINUTE = 20
-"""Limit for one worker who asks the study's model: more often than anybody types a new pair."""
+"""Times a minute that one worker may ask the study's model. Nobody types new pairs that fast."""
 ARRIVALS_A_MINUTE = 30
-"""Limit for asking a platform about people from one address: a whole university may have one."""
+"""Arrivals a minute from one network that are checked with the platform. A whole university may share one."""
 REFUSALS_A_MINUTE = 60
-"""Limit for refusals in the audit log: a flood must not fill the disk."""
+"""Refusals a minute that are written into the audit log, so that a flood does not fill the disk."""
 MOST_BYTES = 64 * 1024
-"""Size of a body: a pair of twins at its longest, every letter written as %XX, with room to spare."""
+"""Largest body in bytes: the longest pair of twins with every letter written as %XX, with room to spare."""
 TOO_LARGE = say("refusals.too_large", count=f"{MOST_BYTES:,}")
 YEAR = 365 * 86_400
 ALWAYS = {
@@ -62,19 +63,19 @@ ALWAYS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOG = logging.getLogger("winokit.collect")
-WHYS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
+REASONS = {404: say("refusals.no_page"), 405: say("refusals.no_method")}
 
 
 class TooLarge(Refused):
-    """A body is larger than any form of ours sends."""
+    """The request's body is larger than any form of the app."""
 
     status = 413
 
 
 class RateLimit:
-    """A limit on something in a minute, for each who asks.
+    """A limit of events per minute, for each key.
 
-    Kept in memory: a restarted server begins to count again, and each of its processes counts by itself.
+    Counted in memory, by each server process separately.
     """
 
     def __init__(self, most: int) -> None:
@@ -82,9 +83,9 @@ class RateLimit:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def count(self, who: object = "") -> int:
-        """Count one more.
+        """Count one event for the key `who`.
 
-        Returns 0, or the seconds to wait if it is one too many.
+        Returns 0, or the seconds to wait if there were too many.
         """
         if self._limiter.hit(self._most, str(who)):
             return 0
@@ -94,14 +95,17 @@ class RateLimit:
 
 
 class CollectMiddleware:
-    """An ASGI layer around everything, static files and errors included."""
+    """ASGI layer that adds security headers, limits bodies, and handles unexpected errors.
+
+    `secure` says whether people reach the app over TLS.
+    """
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self.app = app
         self.secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one ASGI connection. Anything but HTTP is passed on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -137,6 +141,10 @@ class CollectMiddleware:
             await page(scope, receive, send_with_headers)
 
     def _add_headers(self, headers: MutableHeaders, lasts: bool) -> None:
+        """Add the security headers.
+
+        `lasts` lets browsers keep the file for a year.
+        """
         headers.update(ALWAYS)
         headers.setdefault("Content-Security-Policy", policy())
         if headers["Content-Security-Policy"].endswith(NO_FRAMES):
@@ -148,9 +156,9 @@ class CollectMiddleware:
 
 
 def _count_body(receive: Receive) -> Receive:
-    """Count the bytes of a body.
+    """Wrap `receive` so that it counts the bytes of the body.
 
-    Raises TooLarge as soon as it has grown too large, whatever its sender said about it.
+    It raises TooLarge once there are more than allowed, whatever Content-Length says.
     """
     total = 0
 
@@ -166,49 +174,50 @@ def _count_body(receive: Receive) -> Receive:
 
 
 def refusal_page(request: Request, error: Exception) -> Response:
-    """The page for something refused.
+    """Page that says why a request was refused.
 
-    If it looks like an attack, it also makes a line in the audit log.
+    Suspicious requests are also written into the audit log, up to a limit per minute.
     """
     status = error.status if isinstance(error, Refused) else getattr(error, "status_code", 400)
-    why = str(error) if isinstance(error, WinokitError) else WHYS.get(status, say("errors.other"))
+    reason = str(error) if isinstance(error, WinokitError) else REASONS.get(status, say("errors.other"))
     # Below /task/ everything belongs to somebody, so that asking for another's task is suspicious too.
     is_about_task = request.scope["path"].startswith("/task/")
     is_suspicious = status in (403, 413, 429) or (status != 409 and is_about_task)
     if is_suspicious and not request.app.state.refusals.count():
         address = _describe_address(request.scope)
-        request.app.state.study.note(_find_actor(request), "refused", address, status=status, why=why[:200])
+        request.app.state.study.note(_find_actor(request), "refused", address, status=status, why=reason[:200])
     texts = Visit(request).texts
     if isinstance(error, Incomplete) and texts is not BUILT_IN:  # The names of fields are of no use to a worker.
         messages = [texts.say(message) for message in error.problems.values()]
-        why = "; ".join(messages)
+        reason = "; ".join(messages)
     elif isinstance(error, Refused):
-        why = error.args[0]
-    response = _render_refusal(request, status, why)
+        reason = error.args[0]
+    response = _render_refusal(request, status, reason)
     if isinstance(error, TooMany):
         response.headers["Retry-After"] = str(error.wait)
     return response
 
 
 def accident_page(request: Request) -> Response:
-    """The page for an error of ours."""
+    """Page for an unexpected error of the app."""
     return _render_refusal(request, 500, say("refusals.accident"))
 
 
-def _render_refusal(request: Request, status: int, why: str) -> Response:
+def _render_refusal(request: Request, status: int, reason: str) -> Response:
+    """Render an error page, or a piece of it if a script asks."""
     visit = Visit(request)
-    why = visit.texts.say(why)
+    message = visit.texts.say(reason)
     if visit.is_htmx:
-        return visit.piece("refusal", status=status, why=why)
+        return visit.piece("refusal", status=status, why=message)
     key = f"errors.{status}"
     title = key if key in visit.texts.lines else "errors.other"
-    return visit.page("error", status=status, title=title, why=why)
+    return visit.page("error", status=status, title=title, why=message)
 
 
 def _handle_study_error(request: Request, error: Exception) -> Response:
-    """Handle an error in the study itself.
+    """Handle an error of the study itself, such as a missing file.
 
-    Its requester sees the message. Others have no use for names of files.
+    A requester sees its message. Anybody else sees a general one, and it is logged.
     """
     if request.url.path.startswith(DASHBOARD):
         return refusal_page(request, error)
@@ -217,37 +226,41 @@ def _handle_study_error(request: Request, error: Exception) -> Response:
 
 
 def _handle_http_error(request: Request, error: Exception) -> Response:
-    """Return the page for an error that FastAPI raises.
+    """Page for an error that FastAPI raised.
 
-    An error of ours while it read a form is raised again.
+    If our own error is its cause, that is raised again.
     """
     if isinstance(error.__cause__, (TooLarge, ClientDisconnect)):
         raise error.__cause__
     return refusal_page(request, error)
 
 
-def _handle_misfit(request: Request, error: RequestValidationError) -> Response:
-    """Return the page for an address or a form that does not fit."""
+def _handle_invalid_request(request: Request, error: RequestValidationError) -> Response:
+    """Page for an address or a form whose values are not valid."""
     return refusal_page(request, misfits(request, error))
 
 
 def _redirect_elsewhere(request: Request, error: Exception) -> Response:
+    """Redirect to the path of a GoTo error.
+
+    A script is told to load that page.
+    """
     if Visit(request).is_htmx:
         return Response(status_code=403, headers={"HX-Redirect": str(error)})
     return RedirectResponse(str(error), 303)
 
 
 def _describe_address(scope: Scope) -> str:
-    """Return the pattern of an address, in one line.
+    """Pattern of a request's path, for logs.
 
-    The address itself may hold a token.
+    The path itself may contain a secret token.
     """
     pattern = getattr(scope.get("route"), "path", None) or plain(scope["path"])
     return " ".join(str(pattern).split())[:200]
 
 
 def _find_actor(request: Request) -> str:
-    """Return the name that the audit log has for somebody."""
+    """Name of a request's sender, for the audit log."""
     if request.url.path.startswith(DASHBOARD):
         requester = known_requester(request)
         if requester is not None:
@@ -257,9 +270,9 @@ def _find_actor(request: Request) -> str:
 
 
 def health(request: Request) -> Response:
-    """Whether pages can be made, for whoever monitors the server.
+    """Tell a monitor whether database and disk are in order.
 
-    It tells nothing that a stranger should not know.
+    Status 200 or 503, without details.
     """
     try:
         with request.app.state.study.store.read() as session:
@@ -274,7 +287,7 @@ def health(request: Request) -> Response:
 
 
 def _load_study(app: FastAPI) -> None:
-    """Load what takes long in a large study, before anybody waits for it."""
+    """Load data that takes long in a large study, before the first request."""
     app.state.study.earlier.load(app.state.study)
     if app.state.snapshots.keeps:
         app.state.snapshots.get()
@@ -282,7 +295,7 @@ def _load_study(app: FastAPI) -> None:
 
 @asynccontextmanager
 async def running(app: FastAPI) -> AsyncIterator[None]:
-    """Limit the threads, and keep payouts going, as long as the app runs."""
+    """Run the app's background threads while it serves requests."""
     current_default_thread_limiter().total_tokens = THREADS
     await run_in_threadpool(_load_study, app)
     with app.state.payouts, app.state.second_opinions:
@@ -290,16 +303,17 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
 
 
 def create_app(study: Study, *, secure: bool = False, url: str = "") -> FastAPI:
-    """The app that serves a study.
+    """Make the web app of a study.
 
-    `secure` if people reach it over TLS, at the `url` that links begin with.
+    `secure` says whether people reach it over TLS. `url` is the public address with which links begin, empty for the
+    one that the browser uses.
     """
     handlers: dict[int | type[Exception], Any] = {
         GoTo: _redirect_elsewhere,
         Refused: refusal_page,
         WinokitError: _handle_study_error,
         HTTPException: _handle_http_error,
-        RequestValidationError: _handle_misfit,
+        RequestValidationError: _handle_invalid_request,
     }
     app = FastAPI(
         title=study.config.title,

@@ -24,22 +24,19 @@ LOG_LINES = 100
 
 @router.get("/requester")
 def dashboard(visit: ARequester) -> Response:
-    """The page with all numbers at a glance."""
+    """Page with the progress, cost and agreement of the study."""
     return visit.page("requester_dashboard", **_collect_numbers(visit))
 
 
 @router.get("/requester/live")
 def live(visit: ARequester) -> Response:
-    """The part of the dashboard that changes.
-
-    The page asks for it every few seconds.
-    """
+    """The part of the dashboard that its script reloads every few seconds."""
     return visit.piece("requester_live", **_collect_numbers(visit))
 
 
 @router.form("/requester/pause")
 def pause(visit: ARequester, paused: Tick) -> Response:
-    """Stop giving out tasks, or go on."""
+    """Pause the study, or resume it."""
     visit.study.pause(paused, visit.actor)
     notice = "The study is paused. Work in progress can still be submitted." if paused else "The study has resumed."
     return visit.go(DASHBOARD, notice)
@@ -47,10 +44,7 @@ def pause(visit: ARequester, paused: Tick) -> Response:
 
 @router.get("/requester/agreement/{kind}")
 def reliability(visit: ARequester, kind: str) -> Response:
-    """Answers and workers' reliability by Dawid and Skene's model.
-
-    It takes a moment.
-    """
+    """Page with answers and reliability of workers by Dawid and Skene's model."""
     if kind not in VOTES or kind not in visit.study.config.tasks.kinds:
         raise NotFound("the study has no votes of this kind")
     try:
@@ -63,7 +57,7 @@ def reliability(visit: ARequester, kind: str) -> Response:
 
 
 def _collect_numbers(visit: RequesterVisit) -> dict[str, Any]:
-    """Collect the numbers of the dashboard, by the names that its templates have for them."""
+    """Context of the dashboard's templates."""
     snapshot = visit.request.app.state.snapshots.get()
     days = drawn_days(snapshot.days)
     counts = [sum(day.submissions.values()) for day in days]
@@ -79,9 +73,9 @@ def _collect_numbers(visit: RequesterVisit) -> dict[str, Any]:
 
 
 def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
-    """The days between the first and the last, including days without work.
+    """All days from the first to the last with work.
 
-    At most the last sixty.
+    Days without work are included. At most the last sixty days.
     """
     if not days:
         return []
@@ -96,13 +90,13 @@ def drawn_days(days: Sequence[StudyDay]) -> list[StudyDay]:
 
 @router.get("/requester/export")
 def export_page(visit: ARequester) -> Response:
-    """The page that describes an export."""
+    """Page that describes the export."""
     return visit.page("requester_export")
 
 
 @router.get("/requester/export.zip")
 def download(visit: ARequester) -> Response:
-    """Everything as one file."""
+    """Download the export as a zip file."""
     visit.study.note(visit.actor, "export")
     title = visit.study.config.title.lower()
     name = re.sub(r"[^a-z0-9]+", "-", title).strip("-") or "study"
@@ -115,7 +109,10 @@ def download(visit: ARequester) -> Response:
 def audit_log(
     visit: ARequester, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None, action: Wanted = ""
 ) -> Response:
-    """The audit log, newest first."""
+    """Page of the audit log, newest lines first.
+
+    `before` is the number of a line: only older ones are shown.
+    """
     lines = listings.log_entries(visit.study, LOG_LINES, before=before, action=plain(action) or None)
     older = lines[-1].id if len(lines) == LOG_LINES else None
     return visit.page("requester_log", lines=lines, action=action, older=older)

@@ -1,4 +1,4 @@
-"""Coming in, and the steps before work: consent, screening, the quiz.
+"""Joining a study, and the steps before work: consent, screening, the quiz.
 
 Nobody is let in by merely opening a link.
 """
@@ -38,7 +38,7 @@ router = Pages(WORKER)
 
 @door.get("/")
 def front_door(visit: Anybody) -> Response:
-    """The first page: workers go on, and strangers read how to come in."""
+    """First page: redirects workers to their home, and tells others how to join."""
     if known_worker(visit.request) is None:
         return visit.page("front_door")
     return visit.go(HOME)
@@ -47,7 +47,7 @@ def front_door(visit: Anybody) -> Response:
 @door.get("/join/{token}")
 @door.get("/return/{token}")
 def invitation(visit: Anybody, token: str) -> Response:
-    """The page behind an invite link, or a personal one, with a button."""
+    """Page behind an invite or personal link, with a button."""
     worker = known_worker(visit.request)
     if worker is not None:
         return visit.page("already_in", worker=worker)
@@ -61,9 +61,9 @@ def invitation(visit: Anybody, token: str) -> Response:
 
 @door.form("/join/{token}")
 def join(visit: Anybody, token: str) -> Response:
-    """Use an invite link.
+    """Use an invite link, and sign the new worker in.
 
-    A browser in which a worker is already signed in keeps that worker.
+    A browser in which a worker is signed in already keeps that worker.
     """
     browser = visit.cookies.raw(visit.request, VISITOR)
     worker = known_worker(visit.request) or invites.claim(visit.study, token, browser=browser)
@@ -72,7 +72,7 @@ def join(visit: Anybody, token: str) -> Response:
 
 @door.form("/return/{token}")
 def come_back(visit: Anybody, token: str) -> Response:
-    """Use a personal link."""
+    """Use a personal link, and sign the worker in."""
     worker = known_worker(visit.request)
     if worker is None:
         worker = invites.returning(visit.study, token)
@@ -82,11 +82,19 @@ def come_back(visit: Anybody, token: str) -> Response:
     return _log_in_worker(visit, worker)
 
 
+def _list_platform_parameters() -> list[str]:
+    """Names of the parameters that any platform's link may have."""
+    names: list[str] = []
+    for platform in PLATFORMS.homes:
+        names += PLATFORMS[platform].parameters
+    return names
+
+
 @door.get("/start")
 def arrival(visit: Anybody) -> Response:
-    """The page behind a platform's link.
+    """Page behind a platform's link, with a button to begin.
 
-    In a frame of the platform it offers a new window, since a frame has no cookies.
+    Inside a frame of the platform the button opens a new window, since a frame has no cookies.
     """
     platform = platform_of(visit.study)
     query = visit.request.query_params
@@ -99,18 +107,22 @@ def arrival(visit: Anybody) -> Response:
     return response
 
 
-@door.form("/start", *(name for own in PLATFORMS.homes for name in PLATFORMS[own].parameters))
+@door.form("/start", *_list_platform_parameters())
 async def start(visit: Anybody, fields: Fields) -> Response:
-    """Let in whom the platform has sent.
+    """Let in a worker whom the platform has sent.
 
-    Asking the platform takes a while.
+    In a thread, since the platform is asked about them.
     """
     return await run_slow(_verify_arrival, visit, fields)
 
 
 def _verify_arrival(visit: Visit, fields: dict[str, str]) -> Response:
     # Invented addresses make us ask the platform, which may then refuse to answer us.
-    network = requesters.place_of(visit.caller)
+    """Check an arrival with the platform, and sign the worker in.
+
+    Raises TooMany after too many arrivals from one network.
+    """
+    network = requesters.network_of(visit.caller)
     wait = visit.request.app.state.arrivals.count(network)
     if wait:
         raise TooMany(say("refusals.too_often", count=wait), wait)
@@ -122,9 +134,9 @@ def _verify_arrival(visit: Visit, fields: dict[str, str]) -> Response:
 
 @door.form("/sign-out")
 def sign_out(visit: Anybody) -> Response:
-    """Sign the worker out of this browser, so that somebody else can come in.
+    """Sign the worker out of all browsers.
 
-    A cookie that was copied ends too.
+    Somebody else can then use this one.
     """
     worker = known_worker(visit.request)
     if worker is not None:
@@ -135,6 +147,7 @@ def sign_out(visit: Anybody) -> Response:
 
 
 def _log_in_worker(visit: Visit, worker: Worker | Row[Any]) -> Response:
+    """Redirect to the worker's home, with the cookie of their session."""
     response = visit.go(HOME)
     visit.cookies.give(response, WORKER, [worker.code, worker.session_version])
     return response
@@ -143,14 +156,17 @@ def _log_in_worker(visit: Visit, worker: Worker | Row[Any]) -> Response:
 @router.get("/consent")
 @router.get("/screening")
 def step(visit: AWorker) -> Response:
-    """The page of consent, or of screening."""
+    """Page of the consent text, or of the screening questions."""
     _require_step(visit)
     return visit.page(visit.step, answers={})
 
 
 @router.get(QUIZ)
 def quiz(visit: AWorker, kind: str = "") -> Response:
-    """The questions before one kind of task that a worker can get."""
+    """Page with the quiz for a kind of task.
+
+    Without `kind`, for the first kind that the worker needs one for.
+    """
     available = [kind] if kind else list(tasks.available(visit.study, visit.worker.id))
     for kinds in (available, visit.study.config.tasks.kinds):
         next_kind = workers.next_quiz(visit.study, visit.worker, kinds)
@@ -161,7 +177,7 @@ def quiz(visit: AWorker, kind: str = "") -> Response:
 
 @router.form("/consent", "agree")
 def consent(visit: AWorker, fields: Fields) -> Response:
-    """Agree to the text of consent."""
+    """Store the worker's agreement to the consent text."""
     _require_step(visit)
     if fields.get("agree") != "yes":
         return visit.page("consent", status=422, problems={"agree": say("consent.tick")})
@@ -171,7 +187,7 @@ def consent(visit: AWorker, fields: Fields) -> Response:
 
 @router.form("/screening", "native_speaker", "has_seen_wsc")
 def screening(visit: AWorker, fields: Fields) -> Response:
-    """Store the answers to the questions of screening, once."""
+    """Store the worker's answers to the screening questions."""
     _require_step(visit)
     quality = visit.study.config.quality
     asks = {"native_speaker": quality.native_speaker, "has_seen_wsc": quality.never_seen_wsc}
@@ -188,9 +204,9 @@ def screening(visit: AWorker, fields: Fields) -> Response:
 
 @router.form(QUIZ, "kinds", "q1", "q2", "q3")
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
-    """Mark a try at the quiz.
+    """Mark an attempt at the quiz.
 
-    Explanations are shown only when there is no further try.
+    The right answers are explained only when no attempt is left.
     """
     # Workers qualify only for the kinds in the form, so that nobody gains by asking for fewer.
     named_kinds = fields.get("kinds", "").split()
@@ -220,9 +236,9 @@ def take_quiz(visit: AWorker, fields: Fields) -> Response:
 
 
 def _find_questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
-    """Return the questions before some kinds of task.
+    """Questions of the quiz for some kinds of task.
 
-    A worker who has none now is redirected to the right step.
+    A worker who needs no quiz for them is redirected to their present step.
     """
     is_working = visit.step == workers.WORK
     if not is_working or not any(workers.must_qualify(visit.study, visit.worker, kind) for kind in kinds):
@@ -231,14 +247,14 @@ def _find_questions(visit: WorkerVisit, kinds: Sequence[str]) -> list[Question]:
 
 
 def _show_quiz(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, str], **context: Any) -> Response:
-    """Show the quiz before some kinds of task."""
+    """Render the quiz for some kinds of task."""
     questions = _find_questions(visit, kinds)
     context.setdefault("result", None)
     return visit.page("quiz", kinds=kinds, questions=questions, answers=answers, **context)
 
 
 def _require_step(visit: WorkerVisit) -> None:
-    """Redirect a worker who is at another step than this page's."""
+    """Redirect a worker to their present step, if this page is another one."""
     if visit.step == workers.CONSENT and visit.study.why_closed:
         raise NotNow(say("refusals.not_open"))
     if visit.request.scope["path"] != visit.next_path:

@@ -47,20 +47,29 @@ STALE = {
 
 
 class Cookies:
-    """Reads and writes the app's cookies."""
+    """Reads and writes the app's signed cookies.
+
+    A cookie is named by a `role`: worker, requester, visitor or notice.
+    """
 
     def __init__(self, signer: Signer, *, secure: bool) -> None:
         self._signer = signer
         self._secure = secure
 
     def raw(self, request: Request, role: str) -> str | None:
-        """The raw value of a cookie, if it is one of ours and not too old."""
+        """The signed value of a request's cookie.
+
+        None if it is missing, forged or too old.
+        """
         if self.read(request, role) is None:
             return None
         return request.cookies[self._get_cookie_name(role)]
 
     def read(self, request: Request, role: str) -> Any:
-        """The content of a cookie, or None if it is missing or not one of ours."""
+        """The content of a request's cookie.
+
+        None if it is missing, forged or too old.
+        """
         contents: dict[str, Any] = request.scope.setdefault("winokit.cookies", {})
         if role not in contents:  # A page asks more than once, and verifying a signature takes a while.
             try:
@@ -71,31 +80,34 @@ class Cookies:
         return contents[role]
 
     def sign(self, role: str, value: Any) -> str:
-        """The raw value of a cookie with some content."""
+        """Sign the content of a cookie."""
         return self._signer.sign(f"{role}-session", value)
 
     def set(self, response: Response, role: str, raw: str) -> None:
-        """Send a raw cookie along with a response."""
+        """Add a cookie with a signed value to a response."""
         name = self._get_cookie_name(role)
         seconds = SECONDS[role]
         response.set_cookie(name, raw, max_age=seconds, path="/", secure=self._secure, httponly=True, samesite="lax")
 
     def give(self, response: Response, role: str, value: Any) -> None:
-        """Send a cookie with some content along with a response."""
+        """Sign a value and add it as a cookie to a response."""
         self.set(response, role, self.sign(role, value))
 
     def take(self, response: Response, role: str) -> None:
-        """Remove a cookie."""
+        """Delete a cookie from the browser."""
         response.delete_cookie(
             self._get_cookie_name(role), path="/", secure=self._secure, httponly=True, samesite="lax"
         )
 
     def form_token(self, role: str, raw: str) -> str:
-        """The token of forms shown to the holder of a cookie."""
+        """CSRF token for the forms shown to a cookie's holder.
+
+        `raw` is the cookie's signed value.
+        """
         return self._signer.digest("csrf", f"{role}:{raw}")
 
     def is_own_form(self, request: Request, role: str, token: str) -> bool:
-        """Whether a form's token was made for the holder of this request's cookie."""
+        """Whether a form's CSRF token belongs to the cookie of this request."""
         raw = self.raw(request, role)
         if raw is None:
             return False
@@ -108,10 +120,7 @@ class Cookies:
 
 
 class Pages(APIRouter):
-    """Pages for a role.
-
-    Every form among them must carry the token of its reader.
-    """
+    """Router of one role's pages, which checks forms' CSRF tokens."""
 
     def __init__(self, role: str) -> None:
         async def guard(request: Request) -> None:
@@ -134,9 +143,9 @@ class Pages(APIRouter):
         super().__init__(dependencies=[Depends(guard)])
 
     def form(self, path: str, *names: str) -> Callable[[Endpoint], Endpoint]:
-        """Decorator for an endpoint that takes a form.
+        """Decorator for an endpoint that receives a form by POST.
 
-        Its fields are parameters with a `Form`, or `names` that come as texts in `Fields`.
+        Typed fields are parameters with a `Form`. `names` lists the fields that come as plain texts in `Fields`.
         """
         properties = {name: {"type": "string"} for name in (TOKEN_FIELD, *names)}
         form = {"schema": {"type": "object", "properties": properties, "required": [TOKEN_FIELD]}}
@@ -153,31 +162,31 @@ class Pages(APIRouter):
 
 
 def _is_form_field(hint: Any) -> bool:
-    """Whether a type hint is of a form's field."""
+    """Whether a type hint is of a typed form field."""
     return any(isinstance(part, FormField) for part in get_args(hint))
 
 
 async def sent_fields(request: Request) -> dict[str, str]:
-    """The fields of a form whose token was right."""
+    """The fields of a form, after its CSRF token was checked."""
     fields: dict[str, str] = request.state.fields
     return fields
 
 
 def plain(text: str) -> str:
-    """A text without NUL and halves of characters, which databases do not take."""
+    """Drop NUL and lone surrogates, which databases cannot store."""
     return text.encode("utf-8", "ignore").decode("utf-8").replace("\x00", "")
 
 
 def expected(what: str, **bounds: Any) -> Any:
-    """A field of a form.
+    """Declare a typed form field.
 
-    `what` is the message if it is missing or out of bounds.
+    `what` is the message if the field is missing or out of bounds.
     """
     return Form(description=what, **bounds)
 
 
 def whole(low: int, high: int) -> Any:
-    """A field for a whole number within bounds."""
+    """Declare a form field for a whole number from `low` to `high`."""
     return expected(f"a whole number from {low:,} to {high:,} expected", ge=low, le=high)
 
 
@@ -187,11 +196,14 @@ Text = Annotated[str, AfterValidator(plain), Form()]
 Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split())[:500])]
 Why = Annotated[Line, expected("please say why, in a few words", min_length=1)]
 Tick = Annotated[bool, expected("yes or no expected")]
-"""Types of fields that pydantic reads: a text as it is, some words in one line, a reason, a box to tick."""
+"""Types of form fields: any text, a text in one line, a required reason, and a box to tick."""
 
 
 def misfits(request: Request, error: RequestValidationError) -> Refused:
-    """The refusal of an address that no page has, or of fields that do not fit."""
+    """Make the error for values that are not valid.
+
+    Incomplete for fields of a form, NotFound for parts of an address.
+    """
     wrong_names = {str(problem["loc"][-1]) for problem in error.errors() if problem["loc"][0] == "body"}
     complaints = {}
     for field in request.scope["route"].dependant.body_params:

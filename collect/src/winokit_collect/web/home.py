@@ -1,4 +1,4 @@
-"""A worker's home, tasks to judge, the record of their work, and the way out."""
+"""Pages of a worker: home, tasks to judge, the record of their work, and the way out."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ Token = Annotated[str, Path(max_length=64)]
 
 @router.get("/begin")
 def home(visit: AtWork) -> Response:
-    """A worker's home: available tasks, finished work and earnings."""
+    """A worker's home page: available tasks, finished work and earnings."""
     study = visit.study
     me = visit.worker.id
     earned_cents, done = workers.own_work(study, me)
@@ -38,9 +38,9 @@ def home(visit: AtWork) -> Response:
 
 @router.form("/begin/{kind}")
 def take_task(visit: AtWork, kind: str) -> Response:
-    """Take a task of a kind, or go on with the one under way.
+    """Give the worker a task of a kind, and redirect to it.
 
-    A quiz that is needed for it comes first.
+    That is the task they have already, if any. If a quiz is needed first, redirects to the quiz.
     """
     if workers.must_qualify(visit.study, visit.worker, kind):
         query = urlencode({"kind": kind})
@@ -50,7 +50,7 @@ def take_task(visit: AtWork, kind: str) -> Response:
 
 @router.form("/task/{token}/skip")
 def skip(visit: AtWork, token: Token) -> Response:
-    """Give a task back and take another of its kind."""
+    """Give a task back, and redirect to another one of its kind."""
     kind = tasks.look(visit.study, visit.worker.id, token).kind
     try:
         tasks.give_back(visit.study, visit.worker.id, token)
@@ -62,9 +62,9 @@ def skip(visit: AtWork, token: Token) -> Response:
 
 @router.get("/task/{token}/vote")
 def ballot(visit: AtWork, token: Token) -> Response:
-    """The problem to be judged.
+    """Page with a problem to judge.
 
-    Or one that was judged, with the answers, to be corrected or only read.
+    If it was judged already, the answers can be corrected or only read.
     """
     task = own_task(visit, token)
     before = None
@@ -80,7 +80,7 @@ def ballot(visit: AtWork, token: Token) -> Response:
 
 @router.form("/task/{token}/vote", *BALLOT)
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Take the vote and go on to the next task, or show what is missing."""
+    """Store a vote and redirect on, or show what is missing."""
     try:
         receipt = submissions.submit_vote(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:
@@ -102,7 +102,7 @@ def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.form("/task/{token}/remark", "reason", "comment", *BALLOT)
 def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Keep a worker's remark on an item, and show the ballot as they left it."""
+    """Store a worker's remark, and show the form as filled in."""
     task = own_task(visit, token)
     context: dict[str, Any] = {"remarked": True}
     try:
@@ -115,7 +115,7 @@ def remark(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.form("/task/{token}/signals", "events")
 def signals(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Keep signals of how a task is worked on: pasting, leaving the page, coming back."""
+    """Store signals from a task's page: pasting, leaving the page, coming back."""
     events = read_signals(fields.get("events", ""))
     tasks.note_events(visit.study, visit.worker.id, token, events)
     return Response(status_code=204)
@@ -123,7 +123,7 @@ def signals(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.get("/guidelines/{kind}")
 def guidelines(visit: AWorker, kind: str) -> Response:
-    """The guidelines for a kind of task."""
+    """Page with the guidelines for a kind of task."""
     if kind not in visit.study.config.tasks.kinds:
         raise NotFound(say("refusals.no_kind"))
     return visit.page("guidelines", kind=kind)
@@ -131,7 +131,7 @@ def guidelines(visit: AWorker, kind: str) -> Response:
 
 @router.get("/your-work")
 def record(visit: AWorker, page: PageNumber = 1) -> Response:
-    """The states of a worker's pairs, and the pay."""
+    """Page with the states of a worker's pairs, and their pay."""
     study = visit.study
     me = visit.worker.id
     lines, payouts = own_work.own_pay(study, me)
@@ -142,7 +142,7 @@ def record(visit: AWorker, page: PageNumber = 1) -> Response:
 
 @router.get("/finish")
 def finish(visit: AWorker) -> Response:
-    """The last page: the worker's code, earnings, and the way back to the platform."""
+    """Last page: code, earnings, and the way back to the platform."""
     departure = leave(visit.study, visit.worker.id)
     earned_cents, done = workers.own_work(visit.study, visit.worker.id)
     response = visit.page("finish", earned_cents=earned_cents, done=done, departure=departure)
@@ -153,7 +153,7 @@ def finish(visit: AWorker) -> Response:
 
 
 def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
-    """Redirect a worker to a task of a kind, or home if there is none."""
+    """Redirect to a task of a kind, or home if there is none."""
     try:
         token = tasks.take(visit.study, visit.worker.id, kind)
     except NotNow as error:
@@ -166,16 +166,20 @@ def go_to_next(visit: WorkerVisit, kind: str, notice: str = "") -> Response:
 def ballot_page(
     visit: Visit, task: VoteTask, answers: Mapping[str, str], before: HandedIn | None = None, **context: Any
 ) -> Response:
-    """The page of a ballot, with its choices and the progress of the visit."""
+    """Render a judging task.
+
+    `answers` fill in the form. `before` is the worker's earlier vote on it, if there is one.
+    """
     progress = visit_progress(visit, task.kind) if isinstance(visit, WorkerVisit) else None
     context = {"reasons": own_work.REASONS, "remarked": False, **context}
     return visit.page("vote", task=task, answers=answers, before=before, progress=progress, **context)
 
 
 def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
-    """Tasks done and asked for in this visit, and the minutes left if known.
+    """Tasks done and asked for in this visit, and minutes left.
 
-    None for a worker who came by a plain link, and may stay as long as they like.
+    The minutes are 0 if they are unknown. None on a platform where the requester pays by hand, which has no limit of
+    tasks.
     """
     if platform_of(visit.study).by_hand:
         return None
@@ -190,16 +194,19 @@ def visit_progress(visit: WorkerVisit, kind: str = "") -> dict[str, int] | None:
 def handed_in_page(
     visit: WorkerVisit, task: Any, stands: Mapping[str, Any], at: datetime, sent: Mapping[str, Any] | None = None
 ) -> Response:
-    """A worker's earlier work, to be read.
+    """Page that shows earlier work that can no longer be corrected.
 
-    Also what they sent now instead, if it was not taken.
+    `stands` has the fields that are stored. `sent` has those that were sent now and not taken, if any.
     """
     status = 409 if sent is not None else 200
     return visit.page("handed_in", status=status, task=task, at=at, versions=[("stands", stands), ("sent", sent)])
 
 
 def thanks(visit: WorkerVisit, receipt: SubmissionReceipt, earned: str) -> str:
-    """The notice for a worker whose work came in, with the amount earned."""
+    """Message that work was received, with the amount earned.
+
+    `earned` is the key of the text with the amount.
+    """
     message = visit.texts.say(receipt.message)
     if not receipt.cents or receipt.corrected:
         return message
@@ -209,9 +216,9 @@ def thanks(visit: WorkerVisit, receipt: SubmissionReceipt, earned: str) -> str:
 
 
 def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
-    """The worker's own task at a page's address.
+    """The worker's own task with a token.
 
-    Raises NotFound if the page is not for its kind.
+    Raises NotFound if it is another worker's, or not of the kind of this page.
     """
     task = tasks.look(visit.study, visit.worker.id, token)
     if to_write != (task.kind == WRITE):
@@ -220,9 +227,9 @@ def own_task(visit: WorkerVisit, token: str, *, to_write: bool = False) -> Any:
 
 
 def read_signals(text: str) -> list[dict[str, Any]]:
-    """Read a list of {"kind", "amount"}.
+    """Read a JSON list of signals with the keys "kind" and "amount".
 
-    Raises Incomplete for anything that no script of ours sends.
+    Raises Incomplete for anything that is not a list of objects.
 
     >>> read_signals('[{"kind": "paste", "amount": 12}]')
     [{'kind': 'paste', 'amount': 12}]

@@ -1,4 +1,4 @@
-"""Money owed and paid: balances, payouts under way and in doubt, and the ledger."""
+"""Pages about money: balances, payouts in progress or uncertain, and the ledger."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ MOST_LINES = 999_999_999
 
 @router.get(PAY)
 def pay(visit: ARequester, page: PageNumber = 1) -> Response:
-    """Balances, payouts, and the newest lines of the ledger."""
+    """Page with balances, payouts, and the newest lines of the ledger."""
     # Read first: a requester must not pay for later lines, which this page does not show.
     lines = ledger.newest_entries(visit.study, LINES)
     balances = ledger.balances(visit.study)
@@ -35,9 +35,9 @@ def pay(visit: ARequester, page: PageNumber = 1) -> Response:
 
 @router.get(f"{PAY}/live")
 def live(visit: ARequester) -> Response:
-    """Progress of payouts, asked for while some are left.
+    """The progress of payouts, which the page's script reloads.
 
-    After the last one, the browser reloads the whole page.
+    When none is left, the browser is told to reload the whole page.
     """
     payouts = ledger.payouts(visit.study, ENDED)
     response = visit.piece("requester_payouts", payouts=payouts)
@@ -48,14 +48,15 @@ def live(visit: ARequester) -> Response:
 
 @router.get(f"{PAY}/reconcile")
 async def compare_books(visit: ARequester) -> Response:
-    """The ledger beside the platform's books.
+    """Page that compares the ledger with the platform's records.
 
-    Asking the platform for all of them takes a while.
+    In a thread, since the platform is asked about every visit.
     """
     return await run_slow(_reconcile_books, visit)
 
 
 def _reconcile_books(visit: RequesterVisit) -> Response:
+    """Compare the ledger with the platform's records, unless pay is by hand."""
     reconciliation = None
     if not platform_of(visit.study).by_hand:
         reconciliation = reconcile.reconcile(visit.study, wait=_do_not_wait)
@@ -64,23 +65,25 @@ def _reconcile_books(visit: RequesterVisit) -> Response:
 
 @router.form(f"{PAY}/reconcile")
 async def adopt_books(visit: AnOwner) -> Response:
-    """Enter into the ledger the platform's own payments for visits."""
+    """Correct the ledger to what the platform has paid for visits by itself."""
     return await run_slow(_run_adoption, visit)
 
 
 def _run_adoption(visit: RequesterVisit) -> Response:
+    """Correct the ledger, and say how many visits changed."""
     count = reconcile.adopt(visit.study, visit.actor, wait=_do_not_wait)
     noun = "visit" if count == 1 else "visits"
     return visit.go(f"{PAY}/reconcile", f"Entered into the ledger: {count:,} {noun}.")
 
 
 def _do_not_wait(seconds: float) -> None:
+    """Raise NotNow with the seconds that the platform asks to wait."""
     raise NotNow(f"the platform asks to wait {seconds:.0f} seconds; reload this page then")
 
 
 @router.form(f"{PAY}/{{number}}/take-back")
 def take_back(visit: AnOwner, number: Number) -> Response:
-    """Undo "marked as paid", for all that were marked at once."""
+    """Undo "marked as paid" for all payouts that were marked together."""
     count = payout.take_back(visit.study, number, visit.actor)
     payouts = "payout is" if count == 1 else "payouts are"
     return _redirect_to_pay(visit, f"{count:,} {payouts} outstanding again.")
@@ -94,9 +97,10 @@ def settle(
     by_hand: Tick = False,
     sure: Tick = False,
 ) -> Response:
-    """Pay what is open, of one worker or of all, or note payment by hand.
+    """Pay open amounts, or mark them as paid by hand.
 
-    Payment of all by hand needs the box `sure`.
+    Those of one worker, or of all if `worker` is empty. Marking all as paid by hand needs the box `sure`. `newest` is
+    the last line of the ledger that the page showed.
     """
     by_hand = by_hand or platform_of(visit.study).by_hand
     if by_hand and not worker and not sure:
@@ -112,7 +116,7 @@ def settle(
 
 @router.form(f"{PAY}/{{number}}/ask")
 def ask(visit: ARequester, number: Number) -> Response:
-    """Ask the platform again about a payout that is uncertain."""
+    """Ask the platform again about an uncertain payout."""
     payout.ask_again(visit.study, number)
     return _redirect_to_pay(visit, "Asking the platform again.")
 
@@ -121,12 +125,13 @@ def ask(visit: ARequester, number: Number) -> Response:
 def settle_by_hand(
     visit: AnOwner, number: Number, paid: Annotated[bool, expected("please choose whether it was paid")]
 ) -> Response:
-    """Store a requester's decision about a payout that is uncertain."""
+    """Store whether an uncertain payout was paid, as the requester has found out."""
     payout.settle(visit.study, number, paid=paid, actor=visit.actor)
     not_paid = "Recorded as not paid; sent again unless the platform shows it."
     return _redirect_to_pay(visit, "Recorded as paid." if paid else not_paid)
 
 
 def _redirect_to_pay(visit: RequesterVisit, notice: str) -> Response:
+    """Start due payouts, and redirect to the page about money."""
     visit.request.app.state.payouts.wake()
     return visit.go(PAY, notice)

@@ -1,6 +1,6 @@
-"""Tasks as a worker would see them, for requesters: nothing is stored or paid.
+"""Preview of tasks for requesters, as a worker sees them. Nothing is stored or paid.
 
-The pages are the workers' own, at other addresses, and say that they are a preview. A task's token names its kind and
+The pages are those of workers, at other addresses, and say that they are a preview. A task's token has its kind and
 the number of the problem, or of the topic, that it shows.
 """
 
@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from winokit import Problem
 from winokit_collect.study import adversary
-from winokit_collect.study.content import place_of, read_gold
+from winokit_collect.study.content import read_gold, text_path
 from winokit_collect.study.refusals import Incomplete, NotFound
 from winokit_collect.study.schema import ACTIVE, ANSWERS, LIVE, PROBLEM_COLUMNS, VIEWER, WRITE, ProblemRow, Task, Worker
 from winokit_collect.study.study import Study
@@ -30,7 +30,10 @@ PREVIEW = "/requester/preview"
 
 
 class PreviewVisit(RequesterVisit):
-    """A requester who looks at pages as a worker, in the study's own texts."""
+    """A requester's request for a page as a worker sees it.
+
+    It shows the study's texts.
+    """
 
     root = PREVIEW
 
@@ -45,21 +48,25 @@ APreview = Annotated[PreviewVisit, Depends()]
 
 @router.get(f"{PREVIEW}/task/{{token}}/{{what}}")
 def task(visit: APreview, token: str, what: str) -> Response:
-    """A task of a kind, to be filled in."""
+    """Page of a task to try out.
+
+    `token` is its kind and a number. `what` is `write` or `vote`.
+    """
     leased = _make_task(visit.study, token)
     return _show_task(visit, leased, {})
 
 
 @router.form(f"{PREVIEW}/task/{{token}}/{{what}}", *FORM_FIELDS, *ANSWERS)
 async def send(visit: APreview, token: str, what: str, fields: Fields) -> Response:
-    """The response that a worker would get.
+    """Answer a worker's form in the preview, without storing it.
 
-    The study's model may be asked, which takes a while.
+    In a thread, since the study's model may be asked.
     """
     return await run_slow(_answer_form, visit, token, what, fields)
 
 
 def _answer_form(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
+    """Check a form of the preview. `what` says which one."""
     study = visit.study
     leased = _make_task(study, token)
     try:
@@ -93,9 +100,10 @@ def _show_task(visit: PreviewVisit, leased: Any, fields: Mapping[str, str], **co
 
 
 def _make_task(study: Study, token: str) -> Any:
-    """Make a task as if somebody had it.
+    """Make a task for the preview, as if it were leased to somebody.
 
-    The next from a number on, then the first again; an example if there is none.
+    `token` has its kind and a number, such as validate-3. That is the first task of this kind with this rank or a
+    higher one, else the first of all. Without tasks, an example is made of a gold question.
     """
     kind, _, number = token.partition("-")
     is_number = number.isdecimal() and len(number) < 10
@@ -117,7 +125,7 @@ def _make_task(study: Study, token: str) -> Any:
 
 
 def _find_example(study: Study, kind: str) -> Problem:
-    """Return the first gold question that can be shown for a kind of task."""
-    path = place_of(study, study.config.gold, "gold.jsonl")
+    """First gold question that can be shown as this kind of task."""
+    path = text_path(study, study.config.gold, "gold.jsonl")
     gold = read_gold(path, study.config.language)
     return next(problem for problem in gold if kind not in SHOWN_AS or SHOWN_AS[kind](problem) is not None)

@@ -1,4 +1,4 @@
-"""Looking through problems, votes and submissions, and deciding over them."""
+"""Pages about problems, votes and submissions, and requesters' decisions on them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -35,9 +35,9 @@ def problems(
     origin: Wanted = "",
     page: PageNumber = 1,
 ) -> Response:
-    """Problems that a filter lets through.
+    """Page with the problems that pass a filter.
 
-    Unless it says otherwise, the problems that the study is about.
+    Without `origin`, only the study's own: those written in it, or else imported into it.
     """
     rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
     listing = listings.problems(visit.study, **rules, page=page)
@@ -64,7 +64,10 @@ def queue(
     origin: Wanted = "",
     after: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """One undecided problem after the other, beside its twin."""
+    """Page with the next undecided problem, beside its twin.
+
+    `after` is the number of the problem that was shown last.
+    """
     rules = _read_filter(visit, status=status, domain=domain, origin=origin, author=author, text=text)
     problem, count = listings.next_to_decide(visit.study, before=after, **rules)
     pair: list[ProblemRow] = []
@@ -78,7 +81,7 @@ def queue(
 
 @router.form("/requester/queue/{number}/decide")
 def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Decide about a problem, and go on to the next."""
+    """Store a decision on a problem, and redirect to the next one."""
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = urlencode({**_parse_filter(kept), "after": number})
     return visit.go(f"/requester/queue?{query}", f"Problem {number}: {valid}.")
@@ -86,7 +89,7 @@ def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Te
 
 @router.get("/requester/problems/{number}")
 def problem(visit: ARequester, number: Number) -> Response:
-    """One problem, with its votes, twin, origin and decisions."""
+    """Page of one problem, with its votes, twin, origin and decisions."""
     row, twins = listings.problem(visit.study, number)
     query = _join_filter(_parse_filter(visit.request.url.query))
     return visit.page("requester_problem", problem=row, twins=twins, kept=query)
@@ -94,7 +97,10 @@ def problem(visit: ARequester, number: Number) -> Response:
 
 @router.form("/requester/problems/{number}/decide")
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Decide over the votes, or leave the decision to them again."""
+    """Store a decision on a problem, or withdraw one.
+
+    `kept` is the filter of the list, which the next page keeps.
+    """
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = _join_filter(_parse_filter(kept))
     suffix = f"?{query}" if query else ""
@@ -102,9 +108,10 @@ def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", 
 
 
 def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str, str]:
-    """Three parts of a problem's text, of which the second is in no twin.
+    """Split a problem's text around the part that differs from its twin.
 
-    The blank is an underscore. Without a twin nothing differs.
+    Returns the text before, that part, and the text after. The blank is an underscore. The second part is empty without
+    a twin in `pair`.
     """
     words = _split_text(row)
     twins = [_split_text(twin) for twin in pair if twin is not row]
@@ -118,7 +125,7 @@ def mark_special(row: ProblemRow, pair: Sequence[ProblemRow]) -> tuple[str, str,
 
 
 def _count_same(words: Sequence[str], twin_words: Sequence[str]) -> int:
-    """Number of words that two texts have in common at the start."""
+    """Number of words at the start that two texts have in common."""
     count = 0
     for word, twin_word in zip(words, twin_words, strict=False):
         if word != twin_word:
@@ -128,26 +135,27 @@ def _count_same(words: Sequence[str], twin_words: Sequence[str]) -> int:
 
 
 def _split_text(row: ProblemRow) -> list[str]:
+    """Words of a problem's text, with an underscore as the blank."""
     return f"{row.before}_{row.after}".split(" ")
 
 
 def _read_filter(visit: ARequester, **wanted: str) -> dict[str, Any]:
-    """Read the filter of an address.
-
-    Without an origin, it is that of the study's own problems.
-    """
+    """Clean a filter's values, and fill in an empty origin."""
     kinds = visit.study.config.tasks.kinds
     wanted["origin"] = wanted["origin"] or (WRITTEN if WRITE in kinds else IMPORTED)
     return {name: plain(value) for name, value in wanted.items()}
 
 
 def _join_filter(wanted: Mapping[str, str]) -> str:
-    """Join a filter to a part of an address."""
+    """Write a filter as the query of an address."""
     return urlencode({name: value for name, value in wanted.items() if value})
 
 
 def _parse_filter(kept: str) -> dict[str, str]:
-    """Read a filter from an address, and nothing else."""
+    """Read a filter from the query of an address.
+
+    Unknown names are dropped.
+    """
     pairs = parse_qsl(kept[:2000], max_num_fields=20) if kept.count("&") < 20 else []
     return {name: plain(value)[:200] for name, value in pairs if name in FILTER}
 
@@ -161,16 +169,22 @@ def submissions(
     number: PageNumber | None = None,
     page: PageNumber = 1,
 ) -> Response:
-    """Submissions, newest first, or the one with a number."""
-    wanted: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
-    rules = wanted | {"counted": YES_NO.get(counted)}
+    """Page with the submissions that pass a filter, newest first.
+
+    `number` selects a single one.
+    """
+    shown_filter: dict[str, Any] = {"worker": plain(worker), "kind": plain(kind), "counted": counted, "number": number}
+    rules = shown_filter | {"counted": YES_NO.get(counted)}
     listing = listings.submissions(visit.study, **rules, page=page)
-    return visit.page("requester_submissions", listing=listing, asked=wanted)
+    return visit.page("requester_submissions", listing=listing, asked=shown_filter)
 
 
 @router.form("/requester/submissions/{number}/discard")
 def discard(visit: ARequester, number: Number, why: Why, back: Back = None) -> Response:
-    """Take a submission out, and ask for its place again."""
+    """Discard a submission, so that somebody else is asked instead.
+
+    `back` is the number of the problem to return to.
+    """
     moderation.discard(visit.study, number, why, visit.actor)
     path = f"/requester/problems/{back}" if back else "/requester/submissions"
     return visit.go(path, "The submission no longer counts, and its place is free again.")

@@ -1,4 +1,4 @@
-"""HTTP over h11 that closes the connection if a request takes too long."""
+"""HTTP protocol for uvicorn that closes connections whose requests take too long."""
 
 from asyncio import TimerHandle, Transport
 
@@ -6,35 +6,35 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 20.0
-"""Time for a whole request, head and body, of 64 KiB at most, or for an idle connection."""
+"""Seconds for a whole request of at most 64 KiB, or for an idle connection."""
 
 
 class ImpatientProtocol(H11Protocol):
-    """uvicorn's protocol with a time limit for each request.
+    """uvicorn's HTTP protocol with a time limit for each request.
 
-    By itself it waits for the rest of a request without limit.
+    Without it, uvicorn waits for the rest of a request for ever.
     """
 
     _deadline: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Start the clock for a new connection."""
+        """Start the time limit of a new connection."""
         super().connection_made(transport)
         self._update_deadline()
 
     def data_received(self, data: bytes) -> None:
-        """Receive a piece of a request, which does not buy more time."""
+        """Receive part of a request, which does not extend the time limit."""
         super().data_received(data)
         self._update_deadline()
 
     def on_response_complete(self) -> None:
-        """Start the clock if a part of the next request is already there."""
+        """Start a time limit if the next request has begun to arrive."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             self._update_deadline()
 
     def _update_deadline(self) -> None:
-        """Start the clock while a request is incomplete, and stop it when it is complete."""
+        """Start the time limit while a request is incomplete, and stop it afterwards."""
         waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waits and self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS, self.transport.close)

@@ -1,8 +1,7 @@
-"""Templates: everything is escaped, and an unknown name is an error.
+"""Render the templates of the pages.
 
-A static file's address holds its hash.
-
-The filters write money, times and numbers as people read them.
+All values are escaped, and an unknown name in a template is an error. The address of a static file has a hash of
+its content. Filters format money, times and numbers for readers.
 """
 
 import hashlib
@@ -26,10 +25,9 @@ SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
 class _FilledEnvironment(Environment):
-    """Environment that fills a study's fixed lines and static addresses in when it compiles.
+    """Jinja environment that inserts fixed texts and static addresses when it compiles.
 
-    That is most of a page.
-
+    These are most of a page, so that rendering it is faster.
     """
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> Any:  # jinja2's hook for such a change
@@ -38,7 +36,7 @@ class _FilledEnvironment(Environment):
 
 
 class _FixedCallFiller(NodeTransformer):
-    """Replaces a call of `t` or `static` with constant arguments by its result."""
+    """Replaces calls of `t` or `static` with constant arguments by their results."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._known = known
@@ -54,18 +52,19 @@ class _FixedCallFiller(NodeTransformer):
 
 
 def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
-    """A template, filled in with a context and some texts."""
+    """Render a template with a context, in some texts."""
     return _make_environment(texts).get_template(name).render(context)
 
 
 def render_file(name: str, **context: Any) -> bytes:
-    """Render a page to be kept as a file, with its styles in it."""
+    """Render a page as a single file, with its styles."""
     styles = Markup((STATIC / "collect.css").read_text("utf-8"))  # ours, and not to be escaped
     return render(f"{name}.html.j2", BUILT_IN, {"styles": styles, **context}).encode()
 
 
 @lru_cache(8)
 def _make_environment(texts: StudyTexts = BUILT_IN) -> Environment:
+    """Make the environment that renders templates in some texts."""
     environment = _FilledEnvironment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -85,9 +84,10 @@ def _make_environment(texts: StudyTexts = BUILT_IN) -> Environment:
 
 @cache
 def markdown(text: str, below: int = 0) -> Markup:
-    r"""Markdown as HTML, its headings some levels below the page's own.
+    r"""Convert Markdown to HTML.
 
-    HTML within it is shown as text, and a link that would run a script is none.
+    `below` is added to the level of its headings. HTML in it is shown as text, and links that would run a script are
+    not made.
 
     >>> str(markdown("# Twins <b>", 1))
     '<h2>Twins &lt;b&gt;</h2>\n'
@@ -102,9 +102,9 @@ def markdown(text: str, below: int = 0) -> Markup:
 
 @cache
 def static_path(name: str) -> str:
-    """Address of a static file.
+    """Address of a static file, with a hash of its content.
 
-    It changes with the content, so that browsers may keep the file for good.
+    Browsers may therefore keep the file for ever.
     """
     content = (STATIC / name).read_bytes()
     digest = hashlib.sha256(content).hexdigest()
@@ -112,13 +112,13 @@ def static_path(name: str) -> str:
 
 
 def number(value: float, spec: str = ",", texts: StudyTexts = BUILT_IN) -> str:
-    """A number with the separators of a language."""
+    """Format a number with the separators of a language."""
     marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
     return "".join(marks.get(mark, mark) for mark in format(value, spec))
 
 
 def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
-    """An amount with its currency.
+    """Format an amount in hundredths, with its currency.
 
     >>> money(123456, "USD"), money(-40, "EUR"), money(3, "CHF")
     ('$1,234.56', '−€0.40', '0.03 CHF')
@@ -130,7 +130,7 @@ def money(cents: int, currency: str, texts: StudyTexts = BUILT_IN) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share in percent, or a dash for None.
+    """Format a share in percent. None gives a dash.
 
     >>> share(0.704), share(None)
     ('70 %', '–')
@@ -141,7 +141,9 @@ def share(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time in its largest sensible unit.
+    """Format a length of time in a suitable unit.
+
+    None gives a dash.
 
     >>> [duration(seconds) for seconds in (None, 7.4, 95, 600, 8000, 200000)]
     ['–', '7 s', '1 min 35 s', '10 min', '2 h 13 min', '2 days']
@@ -160,9 +162,9 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(at: datetime, texts: StudyTexts = BUILT_IN) -> Markup:
-    """A moment as a time element.
+    """Format a moment as an HTML time element.
 
-    A script shows it in the reader's own time zone.
+    A script then shows it in the reader's own time zone.
 
     >>> from datetime import UTC
     >>> str(moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)))
@@ -189,7 +191,9 @@ def ago(at: datetime, now: datetime) -> str:
 
 
 def sentence(text: str) -> str:
-    """A line with a capital letter and a full stop.
+    """Make a sentence of a message.
+
+    It gets a capital letter, and a full stop unless it ends with a mark.
 
     >>> sentence("the study is paused"), sentence("Really?")
     ('The study is paused.', 'Really?')

@@ -1,4 +1,4 @@
-"""One visit of somebody to one page: identity, request, and ways to respond."""
+"""Context of a request: who makes it, and ways to respond."""
 
 import secrets
 from collections.abc import Callable
@@ -34,15 +34,16 @@ DASHBOARD = "/requester"
 REQUESTER_PAGES = (DASHBOARD, LOGIN, "/logout", "/setup")
 NO_FRAMES = "'none'"
 AT_ONCE = 4
-"""Number of threads for slow work, beside those for pages. Later work waits without a thread."""
+"""Number of threads for slow work, in addition to those for pages."""
 _slow: RunVar[CapacityLimiter] = RunVar("winokit_slow")
 
 
 @cache
 def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
-    """A Content-Security-Policy: everything from here and nothing inline.
+    """A Content-Security-Policy that allows only our own files, and nothing inline.
 
-    Forms may also go to one other site.
+    `form_action` is one other site to which forms may be sent. `frames` lists the sites that may show the page in a
+    frame.
     """
     sources = "; ".join(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect"))
     forms = f"'self' {form_action}".strip()
@@ -50,17 +51,14 @@ def policy(*, form_action: str = "", frames: str = NO_FRAMES) -> str:
 
 
 class GoTo(Exception):
-    """Somebody must go elsewhere first.
+    """Ends a request with a redirect to another page of the app.
 
-    The path is always one of our own.
+    Its text is the path.
     """
 
 
 class Visit:
-    """A visit of a stranger.
-
-    The classes for workers and requesters know more.
-    """
+    """A request by anybody, with the study and ways to respond."""
 
     role = VISITOR
     root = ""
@@ -73,33 +71,33 @@ class Visit:
 
     @cached_property
     def texts(self) -> StudyTexts:
-        """The texts of this page.
-
-        Workers and strangers read the study's texts, requesters the built-in ones.
-        """
+        """The texts of the page's language: the study's, or built-in ones for requesters."""
         is_for_requesters = self.request.scope["path"].startswith(REQUESTER_PAGES)
         return BUILT_IN if is_for_requesters else self.study.texts
 
     @property
     def address(self) -> str:
-        """The address that links begin with.
+        """The public address with which links begin.
 
-        From `--url`, or else the one that the browser asked for.
+        It is set by `--url`, else the one that the browser used.
         """
         return self.request.app.state.url or str(self.request.base_url).rstrip("/")
 
     @property
     def caller(self) -> str:
-        """The network address of the request."""
+        """The network address from which the request came."""
         return self.request.client.host if self.request.client else "unknown"
 
     @property
     def is_htmx(self) -> bool:
-        """Whether a script on a page asks for a piece of it."""
+        """Whether a script requested only a piece of a page."""
         return self.request.headers.get("hx-request") == "true"
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
-        """A whole page, with the notice that was left for it."""
+        """Render a whole page, with the notice left for it.
+
+        An earlier redirect may have left one.
+        """
         raw = self.cookies.raw(self.request, self.role)
         new_cookie = None
         if raw is None and self.role == VISITOR:
@@ -116,19 +114,23 @@ class Visit:
         return response
 
     def piece(self, template: str, *, status: int = 200, **context: Any) -> Response:
-        """A piece of a page, for htmx to put in its place."""
+        """Render a piece of a page, which htmx inserts."""
         raw = self.cookies.raw(self.request, self.role)
         html = self._render_template(template, raw, context)
         return HTMLResponse(html, status)
 
     def go(self, path: str, notice: str = "") -> Response:
-        """Redirect the browser to another page of ours, with a line to show there."""
+        """Redirect the browser to another page of the app, which shows `notice`."""
         response = RedirectResponse(path, 303)
         if notice:
             self.cookies.give(response, NOTICE, notice)
         return response
 
     def _render_template(self, template: str, raw: str | None, context: dict[str, Any]) -> str:
+        """Render a template with what all pages need.
+
+        `raw` is the signed cookie that the page's forms belong to, or None.
+        """
         token = self.cookies.form_token(self.role, raw) if raw else ""
         shared = {"study": self.study, "platform": platform_of(self.study), "visit": self, "csrf": token}
         shared |= {"root": self.root, "now": self.study.now()}
@@ -136,9 +138,10 @@ class Visit:
 
 
 class WorkerVisit(Visit):
-    """A visit of a worker.
+    """A request by a worker.
 
-    A stranger is refused. With `only_to_work`, a worker who may not work yet is redirected to the right step.
+    Raises NotAllowed without a worker's cookie. With `only_to_work`, a worker who may not work yet is redirected to the
+    step that is missing.
     """
 
     role = WORKER
@@ -151,9 +154,9 @@ class WorkerVisit(Visit):
 
     @cached_property
     def worker(self) -> Worker | Row[Any]:
-        """The worker, looked up when a page first asks.
+        """The worker's row, read from the database at first use.
 
-        In the page's own thread, since a change of threads is expensive.
+        Raises NotAllowed if the session has ended.
         """
         worker = known_worker(self.request)
         if worker is None:
@@ -165,25 +168,26 @@ class WorkerVisit(Visit):
 
     @property
     def personal_link(self) -> str:
-        """The link by which the worker comes back, if there is one."""
+        """The worker's personal link, or an empty text if they have none."""
         path = invites.personal_path(self.study, self.worker)
         return path and self.address + path
 
     @property
     def step(self) -> str:
-        """The step at which the worker is."""
+        """The worker's present step, as `workers.step_of` names it."""
         return workers.step_of(self.study, self.worker)
 
     @property
     def next_path(self) -> str:
-        """Path of the page where the worker must go now."""
+        """Path of the page for the worker's present step."""
         return STEPS.get(self.step, FINISH)
 
 
 class RequesterVisit(Visit):
-    """A visit of a requester.
+    """A request by a requester.
 
-    Anybody else is asked to log in. Changes need an editor, unless `least` says otherwise.
+    Anybody else is redirected to the login. Raises NotAllowed if their role is below `least`, by default viewer to read
+    and editor to change something.
     """
 
     role = REQUESTER
@@ -200,7 +204,7 @@ class RequesterVisit(Visit):
             raise NotAllowed(f"this requires the role {least} or higher, and yours is {requester.role}; ask an owner")
 
     def may(self, least: str) -> bool:
-        """Whether the requester has a role, or one that may do more."""
+        """Whether the requester has at least the role `least`."""
         return ROLES.index(self.requester.role) <= ROLES.index(least)
 
     @property
@@ -210,7 +214,7 @@ class RequesterVisit(Visit):
 
 
 def known_worker(request: Request) -> Row[Any] | None:
-    """The worker whose browser this is, if any."""
+    """The worker who is signed in in this browser, or None."""
     match request.app.state.cookies.read(request, WORKER):
         case [str(code), int(version)]:
             try:
@@ -225,7 +229,7 @@ def known_worker(request: Request) -> Row[Any] | None:
 
 
 def known_requester(request: Request) -> Requester | None:
-    """The requester who is logged in, if any."""
+    """The requester who is logged in in this browser, or None."""
     session = request.app.state.cookies.read(request, REQUESTER)
     if not session:
         return None
@@ -236,7 +240,10 @@ def known_requester(request: Request) -> Requester | None:
 
 
 async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
-    """Do slow work (a model, a password hash) in a thread, so that pages do not wait."""
+    """Run slow work in a thread of its own.
+
+    For example asking a model. Pages do not wait for it. At most a few run at once.
+    """
     try:
         limiter = _slow.get()
     except LookupError:
@@ -246,9 +253,9 @@ async def run_slow(work: Callable[[*A], Response], *args: *A) -> Response:
 
 
 def _make_visit(kind: Callable[[Request], V]) -> Any:
-    """Make a visit where the request is read, without a thread.
+    """Make a dependency of FastAPI that builds a visit in the event loop.
 
-    It asks nothing yet, and a change of threads is expensive.
+    For visits that do not read the database when they are made, so that no thread is needed.
     """
 
     async def visit(request: Request) -> V:
@@ -258,6 +265,11 @@ def _make_visit(kind: Callable[[Request], V]) -> Any:
 
 
 def _make_requester_visit(least: str = "") -> Any:
+    """Make a FastAPI dependency that builds a requester's visit.
+
+    `least` is the least role that they must have.
+    """
+
     def visit(request: Request) -> RequesterVisit:
         return RequesterVisit(request, least)  # in a thread, since it asks the database at once
 

@@ -1,4 +1,4 @@
-"""Workers: invite links, the quality of their work, blocks, bonuses, and withdrawals."""
+"""Pages about workers: invite links, quality of their work, blocks, bonuses, withdrawals."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -20,7 +20,7 @@ Sure = Annotated[Literal["yes"], expected("please tick the box: this cannot be u
 
 @router.get("/requester/workers")
 def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
-    """The page with all workers and the quality of their work."""
+    """Page with all workers and the quality of their work."""
     listing = quality.workers_page(visit.study, page)
     shared = workers.sharing_browsers(visit.study)
     in_pilot = pilot.count_people(visit.study)
@@ -30,7 +30,7 @@ def everybody(visit: ARequester, page: PageNumber = 1) -> Response:
 
 @router.form("/requester/pilot/remove")
 def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Response:
-    """Delete what people did in a pilot, for good."""
+    """Delete the workers of a pilot with their work."""
     done = pilot.remove_pilot_data(visit.study, visit.actor, write_off=write_off)
     amount = money(done.written_off_cents, visit.study.config.pay.currency, visit.texts)
     counts = ((done.workers, "worker"), (done.submissions, "submission"), (done.problems, "problem"))
@@ -40,13 +40,13 @@ def remove_pilot(visit: AnOwner, sure: Sure, write_off: Tick = False) -> Respons
 
 @router.get("/requester/workers/{code}")
 def worker(visit: ARequester, code: Code) -> Response:
-    """One worker."""
+    """Page of one worker."""
     return _show_worker(visit, code)
 
 
 @router.form("/requester/workers/{code}/block")
 def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -> Response:
-    """Give a worker no more tasks."""
+    """Block a worker, so that they get no more tasks."""
     moderation.block(visit.study, code, why, visit.actor, discard_work=discard_work)
     work = "and their work no longer counts" if discard_work else "and their submissions still count"
     return _redirect_to_worker(visit, code, f"{code} gets no more tasks, {work}.")
@@ -54,7 +54,7 @@ def block(visit: ARequester, code: Code, why: Why, discard_work: Tick = False) -
 
 @router.form("/requester/workers/{code}/discard-votes")
 def discard_votes(visit: ARequester, code: Code) -> Response:
-    """Take out the votes of a worker who is blocked."""
+    """Discard the votes of a blocked worker."""
     count = moderation.discard_votes(visit.study, code, visit.actor)
     votes = _count_nouns(count, "vote")
     return _redirect_to_worker(visit, code, f"Discarded: {votes}; other workers are asked instead.")
@@ -62,21 +62,21 @@ def discard_votes(visit: ARequester, code: Code) -> Response:
 
 @router.form("/requester/workers/{code}/unblock")
 def unblock(visit: ARequester, code: Code) -> Response:
-    """Let a worker work again."""
+    """Let a blocked worker work again."""
     moderation.unblock(visit.study, code, visit.actor)
     return _redirect_to_worker(visit, code, f"{code} can work again.")
 
 
 @router.form("/requester/workers/{code}/return")
 def let_in_again(visit: ARequester, code: Code) -> Response:
-    """A link that lets a worker in again, in another browser."""
+    """Show a link that lets a worker in again, in another browser."""
     invite = invites.create(visit.study, worker=code, actor=visit.actor)
     return _show_worker(visit, code, link=visit.address + invite.path)
 
 
 @router.form("/requester/workers/{code}/bonus")
 def bonus(visit: ARequester, code: Code, amount: Amount, note: Text = "") -> Response:
-    """Owe a worker something more, or less."""
+    """Add a bonus, or a negative correction, for a worker to the ledger."""
     ledger.bonus(visit.study, code, int(amount * 100), note, visit.actor)
     return _redirect_to_worker(visit, code, "Added to the ledger.")
 
@@ -90,22 +90,19 @@ def forget(visit: ARequester, code: Code) -> Response:
 
 @router.form("/requester/workers/{code}/withdraw")
 def withdraw(visit: ARequester, code: Code, sure: Sure) -> Response:
-    """Delete a worker's sentences and judgements, for good.
-
-    The worker has asked for it.
-    """
+    """Delete a worker's texts and judgements, as the worker has asked."""
     done = moderation.withdraw(visit.study, code, visit.actor)
     return _redirect_to_worker(visit, code, f"Deleted: {done.judgements} judgements and {done.texts} sentences.")
 
 
 @router.get(INVITES)
 def links(visit: AnEditor) -> Response:
-    """Every link.
+    """Page with all invite links.
 
-    A viewer gets none, since links let people in.
+    Not for viewers, since the links let people in.
     """
     links = invites.listing(visit.study)
-    came = workers.came_by(visit.study)
+    came = workers.codes_by_invite(visit.study)
     return visit.page("requester_invites", links=links, came=came, address=visit.address)
 
 
@@ -117,7 +114,7 @@ def invite(
     days: Annotated[int, whole(1, 3650)],
     label: Line = "",
 ) -> Response:
-    """Make links."""
+    """Make invite links."""
     for _ in range(count):
         invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
     noun = "link" if count == 1 else "links"
@@ -126,16 +123,13 @@ def invite(
 
 @router.form(f"{INVITES}/{{invite}}/revoke")
 def revoke(visit: ARequester, invite: Code) -> Response:
-    """Make a link useless.
-
-    Workers who came in by it stay.
-    """
+    """Revoke an invite link. Workers who came by it stay."""
     invites.revoke(visit.study, invite, visit.actor)
     return visit.go(INVITES, "The link no longer works.")
 
 
 def _count_nouns(count: int, noun: str) -> str:
-    """Return a number with its noun, in the singular or plural."""
+    """Write a number with its noun, in the singular or plural."""
     ending = "" if count == 1 else "s"
     return f"{count:,} {noun}{ending}"
 
@@ -145,6 +139,7 @@ def _redirect_to_worker(visit: RequesterVisit, code: str, notice: str) -> Respon
 
 
 def _show_worker(visit: RequesterVisit, code: str, link: str = "") -> Response:
+    """Render the page of one worker, with a new link if any."""
     info = workers.get(visit.study, code)  # raises NotFound for an unknown code
     (worker,) = quality.workers(visit.study, Worker.code == code)
     listing = listings.submissions(visit.study, worker=code, per_page=50)

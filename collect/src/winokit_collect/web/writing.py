@@ -1,4 +1,4 @@
-"""Writing twins: the form, feedback while it is filled in, drafts, and handing in."""
+"""Pages of writing tasks: the form, feedback while it is filled in, drafts, handing in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,14 +19,14 @@ from winokit_collect.web.visit import HOME, AtWork, AWorker, Visit, WorkerVisit,
 
 router = Pages(WORKER)
 WHERE = ("anchor", "candidate_2", "first", "second", "answer_2")
-"""Fields beside which rules are shown."""
+"""Fields at which rules are shown, in the order of the page."""
 
 
 @router.get("/task/{token}/write")
 def form(visit: AtWork, token: Token) -> Response:
-    """The form, with the draft.
+    """Page with the form for twins, filled in with the draft.
 
-    Or with the twins that were handed in, to be corrected or only read.
+    If twins were handed in already, they can be corrected or only read.
     """
     task, before = _find_work(visit, token)
     if before is None:
@@ -38,14 +38,18 @@ def form(visit: AtWork, token: Token) -> Response:
 
 @router.form("/task/{token}/write", *FORM_FIELDS)
 async def hand_in(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Take the twins, or show the form again with what is wrong.
+    """Store the twins, or show the form again with what is wrong.
 
-    A model may be asked first.
+    In a thread, since the study's model may be asked.
     """
     return await run_slow(_submit_twins, visit, token, fields)
 
 
 def _submit_twins(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
+    """Hand in the twins of a form.
+
+    If they are refused, it is kept as a draft.
+    """
     try:
         receipt = submissions.submit_twins(visit.study, visit.worker.id, token, fields)
     except AlreadyHandedIn as error:
@@ -61,7 +65,7 @@ def _submit_twins(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> 
 
 @router.form("/task/{token}/feedback", *FORM_FIELDS)
 def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """The feedback for the writer now."""
+    """Feedback on the form's present content, as a piece of a page."""
     task, before = _find_work(visit, token)
     shown_feedback = ShownFeedback(visit.study, task, fields, before)
     return visit.piece("writing_feedback", task=task, shown=shown_feedback)
@@ -69,38 +73,42 @@ def feedback(visit: AWorker, token: Token, fields: Fields) -> Response:
 
 @router.form("/task/{token}/draft", *FORM_FIELDS)
 def draft(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Keep the draft."""
+    """Store the form as a draft."""
     saved_at = tasks.save_draft(visit.study, visit.worker.id, token, fields)
     return visit.piece("draft_saved", saved_at=saved_at)
 
 
 @router.form("/task/{token}/adversary", *FORM_FIELDS)
 async def ask_adversary(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """The model's answer about the twins.
+    """Show the study's model's answer, as a piece of a page.
 
-    It is slow, so a script asks for it by itself, and not too often.
+    In a thread, since the model is slow. A worker may ask only so often.
     """
     return await run_slow(_ask_model, visit, token, fields)
 
 
 def _ask_model(visit: WorkerVisit, token: str, fields: Mapping[str, str]) -> Response:
+    """Ask the study's model about the twins, if the worker has tries left."""
     own_task(visit, token, to_write=True)
     limit_asking(visit, visit.worker.id)
-    left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
-    verdict = adversary.ask(visit.study, fields) if left != -1 else None
+    tries_left = adversary.tries_left(visit.study, visit.worker.id, token, fields, take=True)
+    verdict = adversary.ask(visit.study, fields) if tries_left != -1 else None
     message = visit.texts.say(verdict.message) if verdict else ""
-    return visit.piece("adversary", verdict=verdict, message=message, tries_left=left, token=token)
+    return visit.piece("adversary", verdict=verdict, message=message, tries_left=tries_left, token=token)
 
 
 def limit_asking(visit: Visit, who: object) -> None:
-    """Refuse somebody who asks the study's model too often."""
+    """Raise TooMany if somebody asks the study's model too often.
+
+    `who` is the key under which they are counted.
+    """
     wait = visit.request.app.state.adversary_limit.count(who)
     if wait:
         raise TooMany(say("model.too_often", count=wait), wait)
 
 
 def _find_work(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | None]:
-    """Find the task of a page's address, and the worker's submission if any."""
+    """Find the worker's task and what they handed in for it, or None."""
     task = own_task(visit, token, to_write=True)
     before = None
     if task.state == SUBMITTED:
@@ -111,16 +119,20 @@ def _find_work(visit: WorkerVisit, token: str) -> tuple[Row[Any], HandedIn | Non
 def form_page(
     visit: Visit, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None = None, **context: Any
 ) -> Response:
-    """The page with the form for twins, with its draft and feedback."""
+    """Render the form for twins, with feedback on its fields.
+
+    `before` is what the worker handed in earlier, if anything.
+    """
     typed = {name: str(fields.get(name, "")) for name in FORM_FIELDS}
     shown_feedback = ShownFeedback(visit.study, task, typed, before)
     return visit.page("write", task=task, typed=typed, shown=shown_feedback, before=before, **context)
 
 
 class ShownFeedback:
-    """Feedback on the form, arranged as the page shows it: `notes` by field, and a `summary`.
+    """Feedback on a form, arranged as the page shows it.
 
-    If a field is too long for any form of ours, there is no `feedback`, and `notes` says which.
+    `notes` has the messages by field, and `summary` is one line. `feedback` is None if a field is too long to be
+    checked.
     """
 
     def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None = None) -> None:
@@ -151,7 +163,7 @@ class ShownFeedback:
             self.summary = self.texts.lines[key].format(**counts)
 
     def _choose_summary(self, feedback: WritingFeedback, *, is_broken: bool) -> str:
-        """Choose the text of the summary, by its key."""
+        """Choose the key of the summary's text."""
         if feedback.ready:
             return "writing.summary_ready"
         if is_broken:
@@ -160,14 +172,14 @@ class ShownFeedback:
 
     @property
     def warnings(self) -> list[str]:
-        """Possible mistakes, in the study's words."""
+        """Possible mistakes, in the study's texts."""
         if self.feedback is None:
             return []
         return [self.texts.say(warning.message) for warning in self.feedback.warnings]
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
-        """The rules with their messages, under the field that they are about."""
+        """The rules with their messages, by the field they are shown at."""
         checks = self.feedback.checks if self.feedback else ()
         groups = []
         for field in WHERE:

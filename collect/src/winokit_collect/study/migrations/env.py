@@ -1,4 +1,4 @@
-"""How Alembic reaches a study's database: by the connection of the store that asks for it."""
+"""Run migrations on the database connection of the store that asks for them."""
 
 from alembic import context
 

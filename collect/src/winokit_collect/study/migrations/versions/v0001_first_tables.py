@@ -1,4 +1,7 @@
-"""The first tables: those of a study from before 0002. A new one is not made by migrations, but of the models."""
+"""Name the tables of a study from before revision 0002.
+
+A new study is not built by migrations: its tables come from the models in `schema.py`.
+"""
 
 from alembic import op
 
@@ -13,10 +16,13 @@ TABLES = (
 
 
 def upgrade() -> None:
-    """Nothing: what is at this revision is there already."""
+    """Do nothing: a database at this revision has these tables already."""
 
 
 def downgrade() -> None:
-    """Drop every table, those that others hang on last."""
+    """Drop every table.
+
+    A table is dropped before the tables that it refers to.
+    """
     for name in reversed(TABLES):
         op.drop_table(name)

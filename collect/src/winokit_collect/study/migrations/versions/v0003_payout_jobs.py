@@ -1,4 +1,7 @@
-"""Payouts as jobs, so that none is sent twice; what was paid before stays as it is, without one."""
+"""Add payout jobs, so that no payout is sent twice.
+
+Lines of the ledger that were paid before have no job.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +13,7 @@ UNDER_WAY = sa.text("state IN ('planned', 'sent', 'uncertain')")
 
 
 def upgrade() -> None:
-    """Make the jobs, and let lines of the ledger say which one pays them."""
+    """Create `payout_jobs`, and add to each line of the ledger the job that pays it."""
     moment = sa.DateTime(timezone=True)
     op.create_table(
         "payout_jobs",
@@ -43,7 +46,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take both away again."""
+    """Drop `payments.job_id` and the table of jobs."""
     op.drop_index("ix_payments_job_id", "payments")
     with op.batch_alter_table("payments") as payments:
         payments.drop_constraint(PAID_WITH, type_="foreignkey")

@@ -1,4 +1,7 @@
-"""Visits from a platform: when each began, and in which browser, so that another cannot take it over."""
+"""Add the start and the browser of a worker's visit from a platform.
+
+Another browser can then not take the visit over.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,12 +11,12 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Add both; of visits from before, nothing is known."""
+    """Add both columns to `identities`, null for earlier visits."""
     op.add_column("identities", sa.Column("arrived_at", sa.DateTime(timezone=True)))
     op.add_column("identities", sa.Column("browser", sa.String(64)))
 
 
 def downgrade() -> None:
-    """Take both away again."""
+    """Drop both columns."""
     op.drop_column("identities", "browser")
     op.drop_column("identities", "arrived_at")

@@ -1,4 +1,4 @@
-"""What was handed in can be corrected for a while, and keeps what stood there before."""
+"""Add the earlier versions of a submission, which workers can correct for a while."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,10 +8,10 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Give every submission a history, which is empty."""
+    """Add `submissions.history`, an empty list for every submission."""
     op.add_column("submissions", sa.Column("history", sa.JSON(), nullable=False, server_default="[]"))
 
 
 def downgrade() -> None:
-    """Take it away again."""
+    """Drop `submissions.history`."""
     op.drop_column("submissions", "history")

@@ -1,4 +1,7 @@
-"""Indexes that hold all that pages count, so that these stay fast when a study has become large."""
+"""Add indexes with every column that pages count by.
+
+The pages then stay fast when a study has become large.
+"""
 
 from typing import Any
 
@@ -30,7 +33,7 @@ PARTIAL = (
 
 
 def upgrade() -> None:
-    """Put wider indexes into the place of narrow ones."""
+    """Create the wider indexes and drop the narrow ones."""
     for name, table, columns in NEW:
         op.create_index(name, table, columns)
     for name, table, columns, sqlite, postgresql in PARTIAL:
@@ -41,7 +44,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Put the narrow ones back."""
+    """Create the narrow indexes again and drop the wider ones."""
     for table, column in REPLACED:
         op.create_index(f"ix_{table}_{column}", table, [column])
     for name, table, *_ in (*NEW, *PARTIAL):

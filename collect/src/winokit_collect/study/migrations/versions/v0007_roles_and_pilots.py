@@ -1,4 +1,7 @@
-"""Roles of requesters, workers of a pilot, and the version of the link by which a worker comes back."""
+"""Add roles of requesters, workers of a pilot, and versions of personal links.
+
+A personal link is the one by which a worker comes back.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,13 +11,13 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Make everybody the owner that they were, and nobody part of a pilot."""
+    """Make every requester an owner, and no worker part of a pilot."""
     op.add_column("requesters", sa.Column("role", sa.String(8), nullable=False, server_default="owner"))
     op.add_column("workers", sa.Column("pilot", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("workers", sa.Column("link_version", sa.Integer(), nullable=False, server_default="1"))
 
 
 def downgrade() -> None:
-    """Take them away again."""
+    """Drop the three columns."""
     for table, column in (("workers", "link_version"), ("workers", "pilot"), ("requesters", "role")):
         op.drop_column(table, column)

@@ -1,4 +1,4 @@
-"""Workers say what is wrong with an item, and qualify for one kind of task after another."""
+"""Add workers' remarks on items, and quizzes for single kinds of task."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,10 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Add the table of remarks; whoever has qualified by now has done so for every kind, which null says."""
+    """Create the table of remarks, and add the kinds that workers are qualified for.
+
+    `qualified_for` is null for workers who qualified earlier, which means every kind.
+    """
     op.create_table(
         "remarks",
         sa.Column("id", sa.Integer(), primary_key=True),
@@ -25,7 +28,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take all of it away again."""
+    """Drop the columns and the table."""
     op.drop_column("quiz_attempts", "kind")
     op.drop_column("workers", "qualified_for")
     op.drop_table("remarks")

@@ -1,7 +1,8 @@
-"""Gold questions in order of their ids, and live leases by when they expire for nothing else.
+"""Replace the indexes of gold questions and of live leases.
 
-PostgreSQL looked for a gold question among all tasks, and for a worker's own lease among all live ones, depending on
-what its statistics said that day.
+Gold questions are now in the order of their ids, and live leases are indexed by their time of expiry alone. With
+the earlier indexes PostgreSQL sometimes searched all tasks for a gold question, and all live leases for the lease
+of one worker, depending on its statistics.
 """
 
 from typing import Any
@@ -19,16 +20,20 @@ LIVE = sa.text("state = 'live'")
 
 
 def upgrade() -> None:
-    """Replace both indexes."""
+    """Replace both indexes by the new ones."""
     _replace(["kind", "id"], sa.text("state = 'live' AND expires_at IS NOT NULL"))
 
 
 def downgrade() -> None:
-    """Put the earlier ones back."""
+    """Replace both indexes by the earlier ones."""
     _replace(["kind"], LIVE)
 
 
 def _replace(gold: list[str], live: sa.TextClause) -> None:
+    """Replace the index of gold tasks and the index of live leases.
+
+    `gold` has the columns of the first one, `live` the PostgreSQL condition of the second.
+    """
     op.drop_index("ix_tasks_gold", "tasks")
     op.create_index("ix_tasks_gold", "tasks", gold, **GOLD)
     op.drop_index("ix_leases_live", "leases")

@@ -1,4 +1,4 @@
-"""A table of visits: each is approved and paid for by itself."""
+"""Add a table of visits, each of which is approved and paid separately."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,10 +10,10 @@ SAME_SESSION = "i.approved_session = i.session_id"
 
 
 def upgrade() -> None:
-    """Make a visit of each session that is known.
+    """Create a visit for each session that `identities` names.
 
-    An earlier session of a worker is known only if it was approved. Payouts from before the last visit began belong
-    to visits that nobody remembers; they keep none.
+    An earlier session of a worker is known only if it was approved. Payouts from before the last visit began belong to
+    visits that were never stored, and refer to none.
     """
     moment = sa.DateTime(timezone=True)
     op.create_table(
@@ -40,9 +40,10 @@ def upgrade() -> None:
 
 
 def _remember_sessions() -> None:
-    """Make rows of the two sessions that an identity names.
+    """Insert a visit for each of the two sessions that an identity names.
 
-    Two workers may name one assignment of Mechanical Turk, which vouches for nobody: the first keeps it.
+    Two workers may name the same assignment of Mechanical Turk, which does not verify workers. The first one keeps it.
+    Then payouts and ledger lines get the visit they belong to.
     """
     columns = "worker_id, platform, study_id, session_id, browser, arrived_at, state, closed_at"
     op.execute(
@@ -84,7 +85,7 @@ def _remember_sessions() -> None:
 
 
 def downgrade() -> None:
-    """Keep of visits what an identity can say of them."""
+    """Drop the visits, except the last approved session of each worker."""
     op.add_column("identities", sa.Column("approved_session", sa.Text()))
     op.execute(
         "UPDATE identities SET approved_session = (SELECT v.session_id FROM visits v WHERE v.state <> 'open'"

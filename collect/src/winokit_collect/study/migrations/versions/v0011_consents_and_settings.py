@@ -1,4 +1,7 @@
-"""What workers agreed to, the settings of each time, and votes that a verdict no longer hangs on."""
+"""Add the texts that workers agreed to, versions of the settings, and doubted votes.
+
+A vote is doubted if somebody else was asked instead. It does not decide a verdict.
+"""
 
 from datetime import datetime
 
@@ -11,7 +14,10 @@ SETTINGS_KEY = "CONSTRAINT fk_problems_settings_id_settings_versions REFERENCES 
 
 
 def upgrade() -> None:
-    """Add the tables, empty: nobody knows which text somebody agreed to before, nor which settings were in force."""
+    """Create the tables, empty.
+
+    Which text a worker agreed to earlier is unknown, and so are the earlier settings.
+    """
     op.create_table(
         "consent_texts",
         sa.Column("sha256", sa.String(64), primary_key=True),
@@ -37,11 +43,12 @@ def upgrade() -> None:
 
 
 def _moment_column() -> "sa.Column[datetime]":
+    """The column `at`: a moment with its time zone, never null."""
     return sa.Column("at", sa.DateTime(timezone=True), nullable=False)
 
 
 def downgrade() -> None:
-    """Take all of it away again."""
+    """Drop the tables and columns."""
     with op.batch_alter_table("problems") as changed:
         changed.drop_constraint("fk_problems_settings_id_settings_versions", type_="foreignkey")
         changed.drop_column("settings_id")
