@@ -22,7 +22,7 @@ FORMALIZATIONS = {
     "mc-sent-no-pair-loss": "MC-Sent-NoPairLoss",
     "p-sent": "P-Sent",
     "p-span": "P-Span",
-    "mc-mlm-fresh": "MC-MLM, fresh head",
+    "mc-mlm-fresh": "MC-MLM (fresh head)",
 }
 COMPARED = "mc-mlm"
 """What the other formalizations are compared with, over the draws that both have."""
@@ -224,14 +224,15 @@ def said_of_leads(searches: Mapping[str, Record]) -> Iterator[str]:
             sides.setdefault(side, []).append(name)
     for side, said in SIDES.items():
         if side in sides:
-            yield f"{said.format(FORMALIZATIONS[COMPARED])} {'; '.join(sides[side])}."
+            names = " and ".join(filter(None, [", ".join(sides[side][:-1]), sides[side][-1]]))
+            yield f"{said.format(FORMALIZATIONS[COMPARED])} {names}."
     if len(leads) > 1 and set(sides) != {"few"}:
         p_metrics = [searches[name].find(P_VALUE, COMMON) for name in leads]
         p_values = [metric.value for metric in p_metrics if metric is not None]
         significant_count = sum(p < LEVEL for p in holm(p_values))
         many = f"{significant_count} of {plural(len(p_values), 'difference')}"
-        corrected = f"by p-values that are (Holm's rule), {many} are significant over these draws"
-        yield f"These intervals are not corrected for their number; {corrected}."
+        yield "These intervals are not corrected for their number."
+        yield f"By p-values that are corrected (Holm's rule), {many} are significant over these draws."
 
 
 def side_of_lead(lead: Metric, wide: Metric | None) -> str:
