@@ -26,11 +26,13 @@ class Skilled:
     def answer(self, requests):
         for index, request in enumerate(requests):
             self.asked += 1
-            rng = np.random.default_rng([self.seed, *map(ord, request.before + request.after)])
-            known = rng.random() < self.skill
-            right = self.answers[request.before, request.after]
-            pick = right if known else int(rng.integers(2))
-            yield index, Scores((float(pick == 0), float(pick == 1)))
+            text = request.before + request.after
+            rng = np.random.default_rng([self.seed, *map(ord, text)])
+            knows_answer = rng.random() < self.skill
+            choice = self.answers[request.before, request.after]
+            if not knows_answer:
+                choice = int(rng.integers(2))
+            yield index, Scores((float(choice == 0), float(choice == 1)))
 
     def close(self):
         self.closed += 1
@@ -43,6 +45,8 @@ def open_data():
 
 @pytest.fixture
 def skilled(open_data):
+    """Makes a model of some skill that has answers to the bundled problems unless others are given."""
+
     def make(name, skill, seed=0, data=open_data):
         return Skilled(name, skill, data, seed)
 
