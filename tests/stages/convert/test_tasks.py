@@ -38,13 +38,13 @@ def data() -> Dataset:
 
 
 @pytest.fixture
-def written(data, tmp_path):
+def conversion(data, tmp_path):
     return convert(data, tmp_path / "tasks", to="lmeval", perturbed=[later(data)])
 
 
 @pytest.fixture
-def logs(written, tmp_path) -> Path:
-    return run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
+def logs(conversion, tmp_path) -> Path:
+    return run_tasks(conversion.folder, NAME, tmp_path / "logs", Causal())
 
 
 def tabulate_metrics(run) -> dict:
@@ -69,16 +69,16 @@ def task_of(variant: str) -> str:
     return f"{NAME}_{variant.replace('-', '_')}"
 
 
-def test_every_variant_asks_what_partial_scoring_asks(data, written):
+def test_every_variant_asks_what_partial_scoring_asks(data, conversion):
     variants = {"original": data}
     for name, variant in make_variants(data).items():
         variants[name] = variant.problems
-    utils = module_at(written.folder / "utils.py")
+    utils = module_at(conversion.folder / "utils.py")
     partial = SCORINGS["partial"]
     for variant, problems in variants.items():
         task = task_of(variant)
         docs = utils.rows(f"{task}.jsonl")
-        assert len(docs) == written.tasks[task] == len(problems)
+        assert len(docs) == conversion.tasks[task] == len(problems)
         for problem, doc in zip(problems, docs, strict=True):
             requests = partial.ask(problem, Setting())
             continuation = utils.continuation(doc)
@@ -87,17 +87,17 @@ def test_every_variant_asks_what_partial_scoring_asks(data, written):
             assert utils.right_place(doc) == problem.answer
 
 
-def test_one_name_runs_all_tasks_and_each_finds_its_file(written):
-    suite = read_yaml(written.folder / f"{NAME}.yaml")
-    variants = {name.removeprefix(f"{NAME}_") for name in written.tasks}
-    assert suite["task"] == list(written.tasks)
+def test_one_name_runs_all_tasks_and_each_finds_its_file(conversion):
+    suite = read_yaml(conversion.folder / f"{NAME}.yaml")
+    variants = {name.removeprefix(f"{NAME}_") for name in conversion.tasks}
+    assert suite["task"] == list(conversion.tasks)
     assert variants == {
         *("original", "no_cands", "part_sent", "local_context", "special_word", "reversed", "switched"),
         *("perturbed_later", "solved"),
     }
-    for name in written.tasks:
-        task = read_yaml(written.folder / f"{name}.yaml")
-        data_file = written.folder / task["dataset_kwargs"]["validation"]
+    for name in conversion.tasks:
+        task = read_yaml(conversion.folder / f"{name}.yaml")
+        data_file = conversion.folder / task["dataset_kwargs"]["validation"]
         assert (task["task"], task["num_fewshot"]) == (name, 0)
         assert data_file.exists()
 
@@ -140,8 +140,8 @@ def with_open_end(data) -> Dataset:
 
 
 def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole(tmp_path, with_open_end):
-    written = convert(with_open_end, tmp_path / "tasks", to="lmeval")
-    logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
+    conversion = convert(with_open_end, tmp_path / "tasks", to="lmeval")
+    logs = run_tasks(conversion.folder, NAME, tmp_path / "logs", Causal())
     from_logs = audit(with_open_end, predictions=[logs])
     direct = audit(with_open_end, Causal(), scoring="partial")
     assert tabulate_metrics(from_logs) == tabulate_metrics(direct)
@@ -154,8 +154,8 @@ def test_problems_that_end_in_their_blank_are_abstentions_where_the_log_is_whole
     assert limited.find("accuracy", "all", "accuracy").n == 10
 
 
-def test_a_log_made_with_the_harnesses_cache_of_logits_is_refused(written, tmp_path):
-    logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal(), model_args="")
+def test_a_log_made_with_the_harnesses_cache_of_logits_is_refused(conversion, tmp_path):
+    logs = run_tasks(conversion.folder, NAME, tmp_path / "logs", Causal(), model_args="")
     with pytest.raises(BadInput, match=r"run them again with --model_args …,logits_cache=False"):
         audit(predictions=[logs])
 
@@ -187,10 +187,10 @@ def test_judgements_without_candidates_for_the_blank_are_refused_in_one_line(dat
 
 def test_where_nothing_follows_any_blank_the_harness_scores_whole_texts(data, tmp_path):
     open_ends = data.with_problems(problem.replace(after="") for problem in data)
-    written = convert(open_ends, tmp_path / "tasks", to="lmeval")
-    task = read_yaml(written.folder / f"{NAME}_original.yaml")
+    conversion = convert(open_ends, tmp_path / "tasks", to="lmeval")
+    task = read_yaml(conversion.folder / f"{NAME}_original.yaml")
     assert task["metadata"]["scoring"] == "full"
-    logs = run_tasks(written.folder, NAME, tmp_path / "logs", Causal())
+    logs = run_tasks(conversion.folder, NAME, tmp_path / "logs", Causal())
     direct = audit(open_ends, model=Causal(), protocol="accuracy")
     from_logs = audit(open_ends, predictions=[logs], protocol="accuracy")
     assert tabulate_metrics(from_logs) == tabulate_metrics(direct)
@@ -208,8 +208,8 @@ def japanese() -> Dataset:
 
 
 def test_surprisal_in_a_language_without_spaces_is_that_of_a_direct_run(japanese, tmp_path):
-    written = convert(japanese, to="lmeval", out=tmp_path / "tasks")
-    logs = run_tasks(written.folder, "winokit_cats", tmp_path / "logs", Causal())
+    conversion = convert(japanese, to="lmeval", out=tmp_path / "tasks")
+    logs = run_tasks(conversion.folder, "winokit_cats", tmp_path / "logs", Causal())
     without_card = Dataset(japanese)
     direct = audit(without_card, model=Causal())
     from_logs = audit(without_card, predictions=[logs])
@@ -218,8 +218,8 @@ def test_surprisal_in_a_language_without_spaces_is_that_of_a_direct_run(japanese
 
 
 def test_surprisal_in_a_language_without_spaces_is_per_character(japanese, tmp_path):
-    written = convert(japanese, to="lmeval", out=tmp_path / "tasks")
-    utils = module_at(written.folder / "utils.py")
+    conversion = convert(japanese, to="lmeval", out=tmp_path / "tasks")
+    utils = module_at(conversion.folder / "utils.py")
     doc = utils.rows("winokit_cats_solved.jsonl")[0]
     word_count = doc["words"]
     assert utils.surprise(doc, [(-1.0 * word_count, True)]) == {"surprisal_per_word": 1.0}
@@ -251,11 +251,11 @@ def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, written, tmp_path):
+def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, conversion, tmp_path):
     python = harness_python("WINOKIT_HARNESS_PYTHON", "lm_eval")
     model = tmp_path / "tiny"
     logs = tmp_path / "logs"
-    run_lm_eval(python, written.folder, NAME, model, logs, ",logits_cache=False")
+    run_lm_eval(python, conversion.folder, NAME, model, logs, ",logits_cache=False")
     from_logs = audit(predictions=[logs])
     direct = audit(data, f"hf:{model}", scoring="partial", perturbed=[later(data)])
     assert protocols_of(from_logs) == SINGLE_ANSWER
@@ -295,8 +295,8 @@ for name in dir(module):
 @pytest.mark.slow
 def test_inspect_gives_every_protocol_but_naturalness(data, tmp_path):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai")
-    written = convert(data, tmp_path / "tasks", to="inspect", perturbed=[later(data)])
-    command = [python, "-c", RUN_INSPECT, str(written.folder / f"{NAME}.py"), str(tmp_path / "logs")]
+    conversion = convert(data, tmp_path / "tasks", to="inspect", perturbed=[later(data)])
+    command = [python, "-c", RUN_INSPECT, str(conversion.folder / f"{NAME}.py"), str(tmp_path / "logs")]
     process = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert process.returncode == 0, process.stderr[-3000:]
     run = audit(predictions=[tmp_path / "logs"])

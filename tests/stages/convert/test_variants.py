@@ -21,11 +21,11 @@ def convert_open(folder, **settings):
 
 def test_every_file_is_read_back_as_the_variant_of_an_audit_with_the_ids_of_its_originals(tmp_path):
     data = winokit.load("open")
-    written = winokit.convert(data, out=tmp_path, to="variants")
+    conversion = winokit.convert(data, out=tmp_path, to="variants")
     variants = make_variants(data)
-    assert [*written.variants] == ["original", *variants]
+    assert [*conversion.variants] == ["original", *variants]
     for name, variant in variants.items():
-        entry = written.variants[name]
+        entry = conversion.variants[name]
         problems = winokit.load(tmp_path / f"{name}.jsonl")
         original_ids = [problem.labels["original"] for problem in problems]
         assert [problem.id for problem in problems] == [problem.id for problem in variant.problems]
@@ -52,11 +52,11 @@ def test_a_written_variant_is_joined_to_its_data_as_a_perturbed_version(tmp_path
     ],
 )
 def test_the_sizes_of_winogrande_s_dev_are_those_of_the_paper_s_script_and_text(real_file, tmp_path, style, counts):
-    written = winokit.convert(real_file("winogrande/dev.jsonl"), out=tmp_path, style=style, to="variants")
-    sizes = {name: len(variant.of) for name, variant in written.variants.items()}
+    conversion = winokit.convert(real_file("winogrande/dev.jsonl"), out=tmp_path, style=style, to="variants")
+    sizes = {name: len(variant.of) for name, variant in conversion.variants.items()}
     del sizes["original"]
     assert sizes == counts
-    for variant in written.variants.values():
+    for variant in conversion.variants.values():
         assert sum(variant.refused.values()) == 1267 - len(variant.of)
     assert not (tmp_path / "switched.jsonl").exists()
 
@@ -66,15 +66,15 @@ def test_released_sentences_are_those_of_the_131_switchable_problems(real_file, 
     labels = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in kinds]
     path = real_file("wsc/WSCollection.xml")
     settings = {"style": "paper", "labels": labels, "variant": ["switched"]}
-    written = winokit.convert(f"wsc273:{path}", out=tmp_path, to="variants", **settings)
+    conversion = winokit.convert(f"wsc273:{path}", out=tmp_path, to="variants", **settings)
     switched = read_manifest(tmp_path)["switched"]
-    assert len(written.variants["switched"].of) == 131
+    assert len(conversion.variants["switched"].of) == 131
     assert switched["refused"] == {"labelled not switchable": 142}
 
 
 def test_what_a_format_has_no_words_for_is_left_out_with_the_reason(tmp_path):
-    written = convert_open(tmp_path, format_="wsc", variant=["no-cands", "special-word"])
-    (reason,) = written.variants["special-word"].refused
+    conversion = convert_open(tmp_path, format_="wsc", variant=["no-cands", "special-word"])
+    (reason,) = conversion.variants["special-word"].refused
     special_word = read_manifest(tmp_path)["special-word"]
     assert "no pronoun is known" in reason
     assert special_word["file"] is None

@@ -38,8 +38,8 @@ P_VALUES = {BEYOND: (1 / 20, 19), WITHIN: (1 / 3, 3), UNDECIDED: (1 / 6, 5)}
 def small() -> Debiased:
     """A small filtering whose rows are replaced below."""
     data = synthetic(20, bias=0.0, seed=1)
-    x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
-    features = DebiasFeatures(x, "noise", "single")
+    x = np.random.default_rng(0).normal(size=(40, 4))
+    features = DebiasFeatures(x.astype(np.float32), "noise", "single")
     return debias(data, "aflite", features=features, null_runs=1, seeds=2, compare=())
 
 
@@ -56,12 +56,11 @@ def make_probe(subset: str, standing: str) -> Metric:
 
 def make_rows(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
     """The rows of an arm that has these facts."""
-    rows = [
-        make_row(subset, "n_groups_split", 0, 20),
-        make_row(subset, "n_removed_by_chance", 3, 40, 1, 6),
-        make_probe("all" + seed, facts["before"]),
-        make_probe(subset, facts["after"]),
-    ]
+    groups_split = make_row(subset, "n_groups_split", 0, 20)
+    removed_by_chance = make_row(subset, "n_removed_by_chance", 3, 40, 1, 6)
+    probe_before = make_probe("all" + seed, facts["before"])
+    probe_after = make_probe(subset, facts["after"])
+    rows = [groups_split, removed_by_chance, probe_before, probe_after]
     relabelled = facts["relabelled"]
     random = facts["random"]
     if relabelled != NOT_RUN:
@@ -98,7 +97,8 @@ STATES = [state for state in states_of(TABLE) if state["seeds"] == ONE]
 
 def test_every_combination_has_a_case_and_every_case_a_combination():
     used_cases = {id(TABLE.decide(state)) for state in states_of(TABLE)}
-    assert used_cases == {id(case) for case in TABLE.cases}
+    all_cases = {id(case) for case in TABLE.cases}
+    assert used_cases == all_cases
 
 
 def is_praised(state: dict[str, str]) -> bool:
@@ -111,17 +111,20 @@ def test_no_success_without_its_test():
     praised_states = [state for state in states_of(TABLE) if is_praised(state)]
     assert praised_states
     for state in praised_states:
-        assert (state["removed"], state["before"], state["random"]) == (SOME, ABOVE, BEYOND)
+        assert state["removed"] == SOME
+        assert state["before"] == ABOVE
+        assert state["random"] == BEYOND
         assert state["after"] in (ABOVE, AT)
         assert state["relabelled"] in (BEYOND, NOT_RUN)
         assert state["seeds"] != DIFFER
 
 
 def test_a_good_tone_needs_every_test():
-    good_states = [state for state in states_of(TABLE) if TABLE.decide(state).tone == GOOD]
-    for state in good_states:
-        assert (state["after"], state["relabelled"]) == (AT, BEYOND)
-        assert is_praised(state)
+    for state in states_of(TABLE):
+        if TABLE.decide(state).tone == GOOD:
+            assert state["after"] == AT
+            assert state["relabelled"] == BEYOND
+            assert is_praised(state)
 
 
 def test_the_facts_of_a_filtering_are_those_of_its_rows(small):
@@ -141,7 +144,8 @@ def test_headline_and_findings_claim_nothing_that_a_fact_denies(small):
         assert verdict.word == TABLE.decide(state).word
         for point in verdict.points:
             assert point.claims.items() <= state.items(), (state, point)
-        text = " ".join([verdict.headline, *(point.text for point in verdict.points)])
+        findings = [point.text for point in verdict.points]
+        text = " ".join([verdict.headline, *findings])
         is_below = state["after"] == BELOW and state["removed"] == SOME
         assert ("is more than chance" in text) == (state["relabelled"] == BEYOND)
         assert ("is no more than chance" in text) == (state["relabelled"] == WITHIN)
@@ -151,7 +155,8 @@ def test_headline_and_findings_claim_nothing_that_a_fact_denies(small):
 
 def is_decided(state: dict[str, str]) -> bool:
     """Whether the test against random removal ran and decided, and that of relabelled runs is not undecided."""
-    return state["random"] in (BEYOND, WITHIN) and state["relabelled"] != UNDECIDED
+    is_random_decided = state["random"] in (BEYOND, WITHIN)
+    return is_random_decided and state["relabelled"] != UNDECIDED
 
 
 def test_a_verdict_that_changes_with_the_seed_says_so(small):
