@@ -19,7 +19,7 @@ READER = ("reader <1>", "full")
 
 
 def approximate_interval(right: float, n: int) -> tuple[float, float]:
-    """A rough interval of a share: the tests of metrics look after real ones."""
+    """Rough confidence interval of the share of `right` in `n`, from 0 to 1."""
     share = right / n
     variance = max(share * (1 - share), 0.25 / n) / n
     margin = 1.96 * variance**0.5
@@ -72,7 +72,7 @@ def ask_special_word(problem: Problem) -> Problem:
 
 
 def rewrite_variants(dataset: Dataset) -> dict[str, Dataset]:
-    """Rough variants of the problems, by their names in an audit."""
+    """Variants of the problems by their names in an audit, made by crude rules."""
     switchable = dataset.filter(lambda problem: bool(problem.labels.get("switchable")))
     return {
         "switched": rewrite_problems(switchable, switch_problem),
@@ -162,7 +162,10 @@ def add_luck_rows(rows: Rows, hits: dict[str, bool]) -> None:
 
 
 def make_rows(scorer: tuple[str, str], dataset: Dataset, predictions: dict[str, list[Prediction]]) -> list[Metric]:
-    """The rows of a scorer, of which some are made up."""
+    """Rows of all protocols for a scorer.
+
+    Those of gender, luck and naturalness are invented.
+    """
     rows = Rows(*scorer)
     original = predictions["original"]
     hits = mark_right(original)

@@ -31,13 +31,13 @@ CURVE = {"steps": 10, "examples": 5, "seconds": 1.0, "stopped_early": False, "ke
 
 
 def make_row(standing, subset="tested", metric="accuracy", protocol="accuracy", chance=0.5, **details):
-    """The row of a score that stands so against chance."""
+    """Make the row of a score with the interval of this standing against chance."""
     low, high = ENDS[standing]
     return Metric("d", "m", "s", "s", protocol, subset, metric, 0.55, 40, low, high, chance, details=details)
 
 
 def fits_standing(text, standing):
-    """Whether a text's words fit how something stands against chance."""
+    """Whether the words of a text fit a standing against chance."""
     words = text.replace("\u00a0", " ").casefold()
     no_arm_is_above = "no arm is above" in words
     is_below = "below" in words
@@ -53,7 +53,7 @@ def fits_standing(text, standing):
 
 
 def check_point(point, claims, standings):
-    """Fail where a point claims what is not so, or its text does not fit how its score stands."""
+    """Fail if a point's claim is not that of the facts, or its text does not fit the standing of its score."""
     ((fact, value),) = point.claims.items()
     assert value == claims[fact]
     if fact in standings:
@@ -140,11 +140,14 @@ def test_a_training_page_never_contradicts_itself(warnings):
         ]
         verdict = train_page.verdict_of_training(rows, warnings, CURVE, 0)
         state = train_page.state_of(rows, warnings)
-        standings = {f"{row.subset}/{row.metric}": standing(row) for row in rows}
+        standings = {}
+        for row in rows:
+            standings[f"{row.subset}/{row.metric}"] = standing(row)
         assert verdict.word == train_page.TRAIN.decide(state).word
         for point in verdict.points:
             check_point(point, {**standings, **state}, standings)
-        text = " ".join([verdict.word, verdict.headline, *(point.text for point in verdict.points)])
+        findings = [point.text for point in verdict.points]
+        text = " ".join([verdict.word, verdict.headline, *findings])
         assert "learned" not in text
         assert "nothing" not in text
 
@@ -193,7 +196,7 @@ P_SEEDS = {"agree": None, "not_shown": 0.5, "disagree": 0.001}
 
 
 def make_level(size, step, slopes, end):
-    """The scores of all restarts at one size, of which the mean stands so against chance."""
+    """Make the scores of all restarts at one size, whose mean has this standing against chance."""
     low, high = ENDS[end]
     mean = Metric("d", "m", "s", "s", "curve", "640", "accuracy", 0.5, 40, low, high, 0.5)
     values = tuple(0.5 + 0.01 * step * slope for slope in slopes)
@@ -201,7 +204,7 @@ def make_level(size, step, slopes, end):
 
 
 def make_series(growth, end, restarts, seeds="agree"):
-    """A curve whose line grows so, whose end stands so, and whose restarts agree or not."""
+    """Make a curve with these facts: growth of its line, standing of its last size, agreement of restarts."""
     slope, variance, degrees = SLOPES[growth]
     fit = LogFit(slope, 30.0, 6, 5.0, (0.1, 0.0, variance), degrees)
     other_slope = slope if seeds == "agree" else -slope
@@ -240,14 +243,14 @@ def test_a_curves_page_never_contradicts_itself(growth, end, restarts, seeds, se
 
 
 def make_transfer(standings, group_standing, gap, warnings):
-    """A transfer of two arms to a set x, and of one to a set y too, with these facts."""
-    x_of_a, x_of_b, y_of_a = standings
+    """Make a transfer of two arms to the test set x, and of the first to the test set y too."""
     gap_rows = () if gap is None else (make_row(gap, "female", "delta", "gender"),)
     group_row = make_row(group_standing, "complete", "group_accuracy", "groups")
+    x_of_a, x_of_b, y_of_a = [make_row(cell_standing, "all") for cell_standing in standings]
     cells = [
-        TransferCell("a", "x", (make_row(x_of_a, "all"), *gap_rows, group_row)),
-        TransferCell("b", "x", (make_row(x_of_b, "all"), *gap_rows)),
-        TransferCell("a", "y", (make_row(y_of_a, "all"), *gap_rows)),
+        TransferCell("a", "x", (x_of_a, *gap_rows, group_row)),
+        TransferCell("b", "x", (x_of_b, *gap_rows)),
+        TransferCell("a", "y", (y_of_a, *gap_rows)),
     ]
     tests = [SimpleNamespace(name="x"), SimpleNamespace(name="y")]
     return SimpleNamespace(cells=cells, tests=tests, warnings=warnings)
@@ -265,7 +268,8 @@ def test_a_transfers_page_never_contradicts_itself(gap, warnings):
             assert group_standing in (ABOVE, UNKNOWN)
             assert gap in (AT, None)
             assert not warnings
-        scores = {"x/cells": together(standings[:2]), "y/cells": standings[2], "x/groups": group_standing}
+        both_of_x = together(standings[:2])
+        scores = {"x/cells": both_of_x, "y/cells": standings[2], "x/groups": group_standing}
         claims = {**scores, **state}
         for point in verdict.points:
             ((fact, value),) = point.claims.items()
@@ -280,7 +284,7 @@ P_OF_LUCK = {ABOVE: 0.01, AT: 0.4}
 
 
 def make_luck(state):
-    """What luck has to do with the best trial of a search, if these facts are true."""
+    """Make the comparison of the best trial with luck for which these facts are true."""
     low, high = ENDS[state["corrected"]]
     return SimpleNamespace(
         trials=9,
@@ -297,7 +301,7 @@ def make_luck(state):
 
 
 def make_search(state):
-    """A search of which these facts are true, and its rows by test set."""
+    """Make a search of which these facts are true, and return it with its rows by test set."""
     standings = [ABOVE, BELOW] if state["test"] == MIXED else [state["test"]]
     rows = {}
     tests = {}
@@ -321,8 +325,10 @@ def test_a_searchs_page_never_contradicts_itself():
     for state in states_of(search_page.SEARCH):
         search, rows = make_search(state)
         verdict = search_page.verdict_of_search(search)
-        standings = {f"{name}/test": standing(row) for name, row in rows.items()}
         text = " ".join(point.text for point in verdict.points)
+        standings = {}
+        for name, row in rows.items():
+            standings[f"{name}/test"] = standing(row)
         assert search_page.state_of(search) == state
         for point in verdict.points:
             check_point(point, {**standings, **state}, standings)

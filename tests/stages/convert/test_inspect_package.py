@@ -88,18 +88,23 @@ class Hashing(ModelAPI):
 name, variant, folder = sys.argv[1:]
 (log,) = eval(name, model="hashing/model", task_args=dict(variant=variant), log_dir=folder, display="none")
 assert log.status == "success", log.error
-print(json.dumps({{name: one.value for score in log.results.scores for name, one in score.metrics.items()}}))
+values = {{}}
+for score in log.results.scores:
+    for name, metric in score.metrics.items():
+        values[name] = metric.value
+print(json.dumps(values))
 """
 
 
 def predict_directly(dataset, variant):
-    """Predictions of the replies of REPLY, asked for without Inspect."""
+    """Predictions of the model in REPLY by winokit itself, without Inspect."""
     namespace = {}
     exec(REPLY, namespace)
     answer = namespace["answer"]
 
     def reply(number, body):
-        return says(answer(body["messages"][-1]["content"]))
+        last_message = body["messages"][-1]
+        return says(answer(last_message["content"]))
 
     with ChatServer(reply) as server:
         spec = f"chat:tiny@{server.url}?logprobs=off"
@@ -110,7 +115,8 @@ def standard_error(predictions) -> float:
     """Standard error of the accuracy as if problems were independent."""
     is_right = [row.is_right for row in predictions]
     share = sum(is_right) / len(is_right)
-    return (share * (1 - share) / (len(is_right) - 1)) ** 0.5
+    variance = share * (1 - share) / (len(is_right) - 1)
+    return variance**0.5
 
 
 @pytest.mark.slow
@@ -140,5 +146,6 @@ def test_inspect_finds_the_task_and_its_choices_are_those_of_a_direct_run(varian
         assert metrics["accuracy"] == pytest.approx(accuracy.value)
         assert metrics["group_accuracy"] == pytest.approx(group_accuracy.value)
     else:
-        assert sorted(map(str, choices.values())) == sorted(str(row.prediction) for row in direct)
+        sorted_choices = sorted(map(str, choices.values()))
+        assert sorted_choices == sorted(str(row.prediction) for row in direct)
     assert metrics["stderr"] != pytest.approx(standard_error(direct), rel=1e-3)

@@ -1,4 +1,4 @@
-"""Every variant of an audit as tasks of a harness, and what comes back from its logs."""
+"""Tasks of a harness ask every variant of an audit, and its logs give the rows of a direct run."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ RECORDED = Path(__file__).parent / "lm_eval-0.4.13.tar.gz"
 
 
 class Causal(RandomModel):
-    """Guesses that have a surprisal."""
+    """A random model that passes for a causal one, so that its guesses have a surprisal."""
 
     kind = "causal"
 
@@ -124,8 +124,9 @@ def test_a_log_needs_no_data_and_keeps_labels_groups_and_perturbed_versions(data
 
 
 def test_a_variant_that_was_made_of_other_data_is_not_used(data, logs):
-    relabelled = [problem.replace(labels={"switchable": False}) for problem in data]
-    run = audit(data.with_problems(relabelled), predictions=[logs], protocol=["accuracy", "switching"])
+    problems = [problem.replace(labels={"switchable": False}) for problem in data]
+    relabelled = data.with_problems(problems)
+    run = audit(relabelled, predictions=[logs], protocol=["accuracy", "switching"])
     switched_notes = [note for note in run.notes if "switched_2026" in note]
     assert protocols_of(run) == {"accuracy"}
     assert any("it is not the switched problem of" in note for note in switched_notes)
@@ -180,7 +181,8 @@ def test_data_without_answers_is_refused_in_one_line(data, tmp_path):
 
 
 def test_judgements_without_candidates_for_the_blank_are_refused_in_one_line(data, tmp_path):
-    judgements = data.with_problems(problem.replace(query="Nora", candidates=("no", "yes")) for problem in data)
+    problems = [problem.replace(query="Nora", candidates=("no", "yes")) for problem in data]
+    judgements = data.with_problems(problems)
     with pytest.raises(BadInput, match="yes/no judgements have no candidates for the blank; try --as choice"):
         convert(judgements, to="inspect", out=tmp_path)
 
@@ -213,8 +215,9 @@ def test_surprisal_in_a_language_without_spaces_is_that_of_a_direct_run(japanese
     without_card = Dataset(japanese)
     direct = audit(without_card, model=Causal())
     from_logs = audit(without_card, predictions=[logs])
-    key = ("naturalness", "all", "surprisal_per_word")
-    assert from_logs.find(*key).value == pytest.approx(direct.find(*key).value)
+    surprisal = direct.find("naturalness", "all", "surprisal_per_word")
+    logged_surprisal = from_logs.find("naturalness", "all", "surprisal_per_word")
+    assert logged_surprisal.value == pytest.approx(surprisal.value)
 
 
 def test_surprisal_in_a_language_without_spaces_is_per_character(japanese, tmp_path):
@@ -222,7 +225,9 @@ def test_surprisal_in_a_language_without_spaces_is_per_character(japanese, tmp_p
     utils = module_at(conversion.folder / "utils.py")
     doc = utils.rows("winokit_cats_solved.jsonl")[0]
     word_count = doc["words"]
-    assert utils.surprise(doc, [(-1.0 * word_count, True)]) == {"surprisal_per_word": 1.0}
+    logprob = -1.0 * word_count
+    surprise = utils.surprise(doc, [(logprob, True)])
+    assert surprise == {"surprisal_per_word": 1.0}
     assert word_count > len(doc["solved"].split()) == 1
 
 
@@ -236,10 +241,12 @@ def test_what_the_real_harness_logged_is_read_as_ever(data, tmp_path):
 
     results_path = next(tmp_path.rglob("results_*.json"))
     totals = json.loads(results_path.read_text())["results"]
+    original_totals = totals[f"{NAME}_original"]
+    solved_totals = totals[f"{NAME}_solved"]
     accuracy = run.find("accuracy", "all", "accuracy")
     surprisal = run.find("naturalness", "all", "surprisal_per_word")
-    assert accuracy.value == totals[f"{NAME}_original"]["acc,none"]
-    assert surprisal.value == pytest.approx(totals[f"{NAME}_solved"]["surprisal_per_word,none"])
+    assert accuracy.value == original_totals["acc,none"]
+    assert surprisal.value == pytest.approx(solved_totals["surprisal_per_word,none"])
     tasks = {
         ("groups", "complete"): "original",
         ("artifacts", "no-cands"): "no_cands",
@@ -268,8 +275,9 @@ def test_the_real_harness_predicts_as_hf_does_on_every_variant(data, conversion,
     logged_metrics = tabulate_metrics(from_logs)
     direct_metrics = tabulate_metrics(direct)
     assert logged_metrics.keys() == direct_metrics.keys()
-    for key, (value, n, *_) in direct_metrics.items():
-        assert logged_metrics[key][:2] == pytest.approx((value, n), abs=1e-5)
+    for key, direct_metric in direct_metrics.items():
+        value_and_size = logged_metrics[key][:2]
+        assert value_and_size == pytest.approx(direct_metric[:2], abs=1e-5)
 
 
 RUN_INSPECT = """
@@ -287,8 +295,8 @@ for name in dir(module):
             output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it downloads a tokenizer
             outputs.append(output)
         model = get_model("mockllm/model", custom_outputs=outputs)
-        task, one = getattr(module, name)(), {"max_samples": 1, "max_connections": 1}
-        eval(task, model=model, log_dir=sys.argv[2], display="none", **one)
+        task = getattr(module, name)()
+        eval(task, model=model, log_dir=sys.argv[2], display="none", max_samples=1, max_connections=1)
 """
 
 
@@ -296,10 +304,12 @@ for name in dir(module):
 def test_inspect_gives_every_protocol_but_naturalness(data, tmp_path):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai")
     conversion = convert(data, tmp_path / "tasks", to="inspect", perturbed=[later(data)])
-    command = [python, "-c", RUN_INSPECT, str(conversion.folder / f"{NAME}.py"), str(tmp_path / "logs")]
+    task_path = conversion.folder / f"{NAME}.py"
+    logs = tmp_path / "logs"
+    command = [python, "-c", RUN_INSPECT, str(task_path), str(logs)]
     process = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert process.returncode == 0, process.stderr[-3000:]
-    run = audit(predictions=[tmp_path / "logs"])
+    run = audit(predictions=[logs])
     assert run.dataset == data
     assert protocols_of(run) == SINGLE_ANSWER - {"naturalness"}
     assert run.find("strict", "complete", "group_accuracy").value == 1

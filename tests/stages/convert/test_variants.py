@@ -1,4 +1,4 @@
-"""Variants as files: counted, readable again, linked to their originals, and never in the place of something else."""
+"""Variants are written to files that can be read again, name their originals, and overwrite nothing else."""
 
 import json
 
@@ -10,7 +10,7 @@ from winokit.methods.transforms.variants import make_variants
 
 
 def read_manifest(folder):
-    """The manifest's entries of a folder of variants, by name of the variant."""
+    """Entries of the manifest of a folder of variants, by name of the variant."""
     return json.loads((folder / "variants.json").read_text("utf-8"))["variants"]
 
 
@@ -27,10 +27,12 @@ def test_every_file_is_read_back_as_the_variant_of_an_audit_with_the_ids_of_its_
     for name, variant in variants.items():
         entry = conversion.variants[name]
         problems = winokit.load(tmp_path / f"{name}.jsonl")
+        ids = [problem.id for problem in problems]
         original_ids = [problem.labels["original"] for problem in problems]
-        assert [problem.id for problem in problems] == [problem.id for problem in variant.problems]
+        refused_count = sum(entry.refused.values())
+        assert ids == [problem.id for problem in variant.problems]
         assert original_ids == [*entry.of]
-        assert sum(entry.refused.values()) == len(data) - len(problems)
+        assert refused_count == len(data) - len(problems)
     assert winokit.load(tmp_path / "original.jsonl").content_hash == data.content_hash
     assert winokit.load(tmp_path / "switched.jsonl").card.human_accuracy is None
 
@@ -52,12 +54,14 @@ def test_a_written_variant_is_joined_to_its_data_as_a_perturbed_version(tmp_path
     ],
 )
 def test_the_sizes_of_winogrande_s_dev_are_those_of_the_paper_s_script_and_text(real_file, tmp_path, style, counts):
-    conversion = winokit.convert(real_file("winogrande/dev.jsonl"), out=tmp_path, style=style, to="variants")
+    path = real_file("winogrande/dev.jsonl")
+    conversion = winokit.convert(path, out=tmp_path, style=style, to="variants")
     sizes = {name: len(variant.of) for name, variant in conversion.variants.items()}
     del sizes["original"]
     assert sizes == counts
     for variant in conversion.variants.values():
-        assert sum(variant.refused.values()) == 1267 - len(variant.of)
+        refused_count = sum(variant.refused.values())
+        assert refused_count == 1267 - len(variant.of)
     assert not (tmp_path / "switched.jsonl").exists()
 
 
@@ -78,8 +82,9 @@ def test_what_a_format_has_no_words_for_is_left_out_with_the_reason(tmp_path):
     special_word = read_manifest(tmp_path)["special-word"]
     assert "no pronoun is known" in reason
     assert special_word["file"] is None
-    written_answers = [problem.answer for problem in winokit.load(tmp_path / "original.xml")]
-    assert written_answers == [problem.answer for problem in winokit.load("open")]
+    data = winokit.load("open")
+    from_xml = winokit.load(tmp_path / "original.xml")
+    assert [problem.answer for problem in from_xml] == [problem.answer for problem in data]
 
 
 def test_variants_are_written_over_variants(tmp_path):

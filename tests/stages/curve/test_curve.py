@@ -5,6 +5,7 @@ import math
 import re
 import runpy
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,10 @@ def read_json(path):
     return json.loads(path.read_text())
 
 
+def modification_times(paths):
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
 def read_only_curve(folder):
     """The curve of the only training in a folder."""
     (path,) = folder.rglob("curve.json")
@@ -49,11 +54,16 @@ def untrained_points(curve):
 
 
 @pytest.fixture(scope="module")
-def drawn_curve(bert, planted, unseen, tmp_path_factory):
+def data(planted, unseen) -> TrainingData:
+    return TrainingData(planted, None, (unseen,))
+
+
+@pytest.fixture(scope="module")
+def drawn_curve(bert, data, tmp_path_factory):
     """A learning curve of three sizes with two restarts, and its folder."""
     folder = tmp_path_factory.mktemp("curve")
-    data = TrainingData(planted, None, (unseen,))
-    curve = learning_curve(NestedGrowth(SIZES, planted), data, folder, bert, QUICK, TWO_RESTARTS)
+    growth = NestedGrowth(SIZES, data.train)
+    curve = learning_curve(growth, data, folder, bert, QUICK, TWO_RESTARTS)
     curve.save(folder)
     return curve, folder
 
@@ -62,7 +72,7 @@ def test_a_curve_has_a_point_for_every_size_and_restart(drawn_curve):
     curve, folder = drawn_curve
     points = [(point.asked, point.restart) for point in curve.points]
     results = list((folder / "points").rglob("results.json"))
-    assert points == [(0, 1), (0, 2), (8, 1), (8, 2), (64, 1), (64, 2)]
+    assert points == list(product(SIZES, (1, 2)))
     assert len(results) == 6
 
 
@@ -70,7 +80,9 @@ def test_levels_of_a_curve_are_means_of_restarts(drawn_curve):
     curve, _ = drawn_curve
     single, group = curve.series
     assert (single.measure, group.measure) == (ACCURACY, GROUP)
-    assert single.levels[-1].mean.value > 0.9 > single.levels[0].mean.value
+    first_accuracy = single.levels[0].mean.value
+    last_accuracy = single.levels[-1].mean.value
+    assert last_accuracy > 0.9 > first_accuracy
     for level in (*single.levels, *group.levels):
         mean = level.mean
         assert mean.low <= mean.value <= mean.high
@@ -83,10 +95,12 @@ def test_the_rows_are_flat_and_json(drawn_curve):
     text = (folder / "results.json").read_text()
     results = json.loads(text, parse_constant=lambda name: pytest.fail(name))
     rows = {(row["subset"], row["metric"]): row for row in results["metrics"]}
+    protocols = {row["protocol"] for row in results["metrics"]}
     single = curve.series[0]
+    last_mean = single.levels[-1].mean
     area = rows["auc", "accuracy_auc"]
-    assert {row["protocol"] for row in results["metrics"]} == {"curve"}
-    assert rows["64", "accuracy"]["value"] == single.levels[-1].mean.value
+    assert protocols == {"curve"}
+    assert rows["64", "accuracy"]["value"] == last_mean.value
     assert rows["64.restart2", "accuracy"]["restart"] == 2
     assert rows["fit", "accuracy_slope"]["value"] == single.fit.slope
     assert area["low"] <= area["value"]
@@ -95,16 +109,20 @@ def test_the_rows_are_flat_and_json(drawn_curve):
 
 def test_restarts_draw_other_subsets_and_other_seeds(planted, tmp_path):
     design = CurveDesign(("mc-sent",), restarts=3)
-    jobs = list(planned_jobs(NestedGrowth((8,), planted), design, QUICK, tmp_path))
-    assert len({job.seed for job in jobs}) == 3
-    assert len({job.train.content_hash for job in jobs}) == 3
+    growth = NestedGrowth((8,), planted)
+    jobs = list(planned_jobs(growth, design, QUICK, tmp_path))
+    seeds = {job.seed for job in jobs}
+    subsets = {job.train.content_hash for job in jobs}
+    assert len(seeds) == 3
+    assert len(subsets) == 3
 
 
 def test_restarts_draw_other_weights(drawn_curve):
     _, folder = drawn_curve
     losses = []
     for path in (folder / "points").rglob("curve.json"):
-        losses.append(read_json(path)["train"][0]["loss"])
+        first_step = read_json(path)["train"][0]
+        losses.append(first_step["loss"])
     assert len(set(losses)) == len(losses) == 4
 
 
@@ -114,10 +132,10 @@ def test_the_untrained_head_is_another_in_each_restart(drawn_curve):
     assert (first.choices != second.choices).any()
 
 
-def test_a_head_of_the_models_own_is_the_same_in_each_restart(bert, planted, unseen, tmp_path):
-    data = TrainingData(planted, None, (unseen,))
+def test_a_head_of_the_models_own_is_the_same_in_each_restart(bert, data, tmp_path):
+    growth = NestedGrowth((0, 8), data.train)
     design = CurveDesign(("mc-mlm",), 2)
-    curve = learning_curve(NestedGrowth((0, 8), planted), data, tmp_path, bert, QUICK, design)
+    curve = learning_curve(growth, data, tmp_path, bert, QUICK, design)
     first, second = untrained_points(curve)
     assert (first.choices == second.choices).all()
 
@@ -126,10 +144,9 @@ class Killed(Exception):
     pass
 
 
-def test_a_killed_curve_goes_on_with_the_point_it_was_at(drawn_curve, bert, planted, unseen, tmp_path):
+def test_a_killed_curve_goes_on_with_the_point_it_was_at(drawn_curve, bert, data, tmp_path):
     complete_curve, _ = drawn_curve
-    data = TrainingData(planted, None, (unseen,))
-    growth = NestedGrowth(SIZES, planted)
+    growth = NestedGrowth(SIZES, data.train)
     shares_done = []
 
     def draw_curve(progress):
@@ -144,19 +161,20 @@ def test_a_killed_curve_goes_on_with_the_point_it_was_at(drawn_curve, bert, plan
 
     with pytest.raises(Killed):
         draw_curve(kill_halfway)
-    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("results.json")}
+    times = modification_times(tmp_path.rglob("results.json"))
     assert len(times) == 4
     curve = draw_curve(note_progress)
     assert curve.metrics == complete_curve.metrics
-    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert modification_times(times) == times
     assert shares_done == sorted(shares_done)
     assert shares_done[-1] == 1
 
 
 def test_equal_steps_are_equal_at_every_size(bert, planted, unseen, tmp_path):
     design = CurveDesign(("mc-sent",), restarts=1, steps=9)
+    growth = NestedGrowth((8, 64), planted)
     data = TrainingData(planted, unseen[:4], (unseen[4:],))
-    learning_curve(NestedGrowth((8, 64), planted), data, tmp_path, bert, QUICK, design)
+    learning_curve(growth, data, tmp_path, bert, QUICK, design)
     curves = [read_json(path) for path in tmp_path.rglob("curve.json")]
     assert [curve["steps"] for curve in curves] == [9, 9]
     assert all(len(curve["dev"]) == 9 for curve in curves)
@@ -201,19 +219,20 @@ def test_a_curve_needs_a_restart():
 def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
     problems = load("open")
     train = problems[:120]
-    data = TrainingData(train, None, (problems[120:160],), VariantArm.of("special-word"))
+    test = problems[120:160]
+    data = TrainingData(train, None, (test,), VariantArm.of("special-word"))
     curve = learning_curve(NestedGrowth((8,), train), data, tmp_path, bert, QUICK, ONE_RESTART)
     assert curve.points[0].size == 8
     assert read_only_curve(tmp_path)["examples"] == 8
 
 
 def make_score(value, chance=0.5):
-    """The row of an accuracy on a curve."""
+    """Make the row of an accuracy on a curve."""
     return Metric("test", "", "mc", "mc", "curve", "", "accuracy", value, 0, chance=chance)
 
 
 def make_point(test, size, is_right, restart=1):
-    """A point of a curve whose choices are right where this says so."""
+    """Make a point of a curve whose choices are right where `is_right` is true."""
     answers = np.array([problem.answer for problem in test])
     choices = np.where(is_right, answers, 1 - answers)
     accuracy = make_score(float(np.mean(is_right)))
@@ -221,7 +240,7 @@ def make_point(test, size, is_right, restart=1):
 
 
 def mark_first_right(count, share):
-    """Whether each of so many is right if the first are, as near to a share as can be."""
+    """Boolean array of `count` values of which the first `share` are true."""
     return np.arange(count) < round(share * count)
 
 
@@ -265,7 +284,8 @@ def test_the_area_is_the_leaderboards_and_its_interval_is_of_restarts_and_proble
     (series, _) = series_of(points, CurveGoal(), [test])
     means = []
     for size in share_of_size:
-        means.append(np.mean([point.accuracy.value for point in points if point.size == size]))
+        accuracies = [point.accuracy.value for point in points if point.size == size]
+        means.append(np.mean(accuracies))
     area = series.auc
     assert area.value == pytest.approx(leaderboard_auc(means, tuple(share_of_size)))
     assert area.low < area.value < area.high
@@ -273,8 +293,9 @@ def test_the_area_is_the_leaderboards_and_its_interval_is_of_restarts_and_proble
 
 
 def draw_table(rng, shares):
-    """A row of 200 right or wrong choices for each share."""
-    return np.stack([(rng.random(200) < share).astype(float) for share in shares])
+    """Draw 200 right (1) or wrong (0) choices for each share, a row each."""
+    rows = [rng.random(200) < share for share in shares]
+    return np.stack(rows).astype(float)
 
 
 def width_of_interval(table):
@@ -296,9 +317,11 @@ def test_an_interval_of_nothing_but_right_choices_ends_at_one():
 
 
 def run_simulation(count, **world):
-    """Shares of simulated curves whose intervals hold the truth, by quantity."""
-    simulation = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "curve_bands.py"))
-    return simulation["covered"](simulation["World"](**world), count)
+    """Share of `count` simulated curves whose intervals hold the truth, by quantity."""
+    benchmark = Path(__file__).parents[3] / "benchmarks" / "curve_bands.py"
+    simulation = runpy.run_path(str(benchmark))
+    simulated_world = simulation["World"](**world)
+    return simulation["covered"](simulated_world, count)
 
 
 def test_intervals_of_three_restarts_hold_what_all_restarts_and_all_test_sets_would_give():
@@ -363,9 +386,10 @@ GROUP_ACCURACIES_OF_ALBERT = {
 
 
 def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_much():
-    accuracies = GROUP_ACCURACIES_OF_ALBERT
-    fit = fit_log([float(size) for size in accuracies], list(accuracies.values()))
-    assert 5 < fit.slope * math.log(2) < 7
+    sizes = [float(size) for size in GROUP_ACCURACIES_OF_ALBERT]
+    fit = fit_log(sizes, list(GROUP_ACCURACIES_OF_ALBERT.values()))
+    rise_for_twice_as_much = fit.slope * math.log(2)
+    assert 5 < rise_for_twice_as_much < 7
     assert fit.slope_interval().low > 0
 
 

@@ -23,7 +23,7 @@ class Planted:
 
 @pytest.fixture(scope="session")
 def planted() -> Planted:
-    """A bias that is structural: in 40 % of the pairs the first direction of the features is the answer.
+    """Twins with a structural bias: in 40 % of the pairs the first column of the features is the answer.
 
     A word gives the answer away too in half of those pairs, and that is all that words can tell.
     """
@@ -47,6 +47,6 @@ def planted() -> Planted:
 
 @pytest.fixture(scope="session")
 def filtering(planted: Planted) -> Debiased:
-    """AFLite on them with two seeds, its baselines and relabelled runs."""
+    """Filtering of the planted twins by AFLite with two seeds, with baselines and relabelled runs."""
     settings = {"ensemble_size": 32, "cutoff": 40, "null_runs": 19, "seeds": 2}
     return debias(planted.data, "aflite", features=planted.features, **settings)

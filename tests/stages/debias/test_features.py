@@ -1,3 +1,5 @@
+"""Features of a filtering come with what made them, and are refused where they fit no problems or know nothing."""
+
 import json
 
 import numpy as np
@@ -27,7 +29,7 @@ def path(tmp_path):
 
 
 def filter_with(twins, features, **settings):
-    """A quick filtering that uses these features and is not assessed."""
+    """Filter by these features, quickly and without assessment."""
     return debias(twins, SMALL, features=features, compare=(), assess=False, **settings)
 
 
@@ -104,12 +106,12 @@ DEV_TEST = {"trained_on": 50, "chosen_on": 10, "dev_accuracy": 0.5, "dev_null": 
 
 
 def describe_finetuned(informed: bool) -> dict:
-    """The description of features of a fine-tuned model that is said to know something, or nothing."""
+    """Description of features of a fine-tuned model that is said to know something, or nothing."""
     return {**ABOUT, "finetuned": {**DEV_TEST, "informed": informed}}
 
 
 def describe_untested(dev_accuracy: float | None) -> dict:
-    """The description that earlier versions stored: the share of dev problems right, and no word on what it means."""
+    """Description of features as earlier versions stored it, with the dev accuracy and no test of it."""
     training = {"trained_on": 50, "chosen_on": 10}
     if dev_accuracy is not None:
         training["dev_accuracy"] = dev_accuracy

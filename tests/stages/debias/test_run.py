@@ -1,3 +1,5 @@
+"""Filtering removes a planted bias, counts what chance removes, and refuses what it cannot filter."""
+
 import numpy as np
 import pytest
 
@@ -210,7 +212,8 @@ def test_over_filtering_is_pointed_out(filtering):
 def test_removed_problems_say_when_and_why(filtering, planted):
     problem = filtering.removed[0]
     labels = problem.labels
-    index = [each.id for each in planted.data].index(problem.id)
+    ids = [row.id for row in planted.data]
+    index = ids.index(problem.id)
     assert labels["removed_by"] == "aflite"
     assert labels["removed_in_phase"] == filtering.chosen.phase[index] >= 1
     assert labels["removed_score"] >= 0.75
@@ -311,7 +314,7 @@ def test_what_begins_is_told(planted):
 
 
 def make_twins(first, second):
-    """A pair of twins of which each is given as its answer and its candidates."""
+    """Make a pair of twins, each from a pair of answer and candidates."""
     problems = []
     for word, (answer, candidates) in zip(("one", "b"), (first, second), strict=True):
         problems.append(Problem(f"{word} said ", " ran.", candidates, answer, group="g"))

@@ -1,3 +1,5 @@
+"""The files of a filtering hold its problems, its record and its rows."""
+
 import json
 
 import numpy as np

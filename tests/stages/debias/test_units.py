@@ -25,7 +25,7 @@ NO_FILTER = {"cutoff": 1, "null_runs": 0}
 
 
 def filter_data(data: Dataset, x: np.ndarray, assessing: Assessment = FEW_DRAWS, **settings) -> Debiased:
-    """One seed of AFLite on these features, without others beside it."""
+    """Filter by AFLite with one seed on these features, without comparison to other methods."""
     defaults = {"ensemble_size": 16, "cutoff": 30, "threshold": 0.9, "null_runs": 19, "seeds": 1}
     method = RepeatedAFLite(**{**defaults, **settings})
     features = DebiasFeatures(x, "noise", "concat")
@@ -81,7 +81,7 @@ def test_over_use_counts_units():
 
 
 def plant_features(data: Dataset, seed: int) -> np.ndarray:
-    """Features of twins, of which a part leans towards the answer."""
+    """Features of twins of which the first column leans towards the answer."""
     rng = np.random.default_rng(seed)
     answers = np.array([problem.answer for problem in data])
     direction = 2 * answers - 1

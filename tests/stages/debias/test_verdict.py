@@ -48,14 +48,14 @@ def make_row(subset, metric, value, n, low=None, high=None, chance=None) -> Metr
 
 
 def make_probe(subset: str, standing: str) -> Metric:
-    """The row of a probe that stands so against chance."""
+    """Make the row of a probe with this standing against chance."""
     value, p = PROBES[standing]
     row = make_row(subset, "probe_accuracy", value, 40, value - 0.01, value + 0.01, 0.5)
     return replace(row, details={NULL: 0.5, P: p, IN_ONE_PLACE: p is None})
 
 
 def make_rows(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric]:
-    """The rows of an arm that has these facts."""
+    """Make the rows of an arm that has these facts."""
     groups_split = make_row(subset, "n_groups_split", 0, 20)
     removed_by_chance = make_row(subset, "n_removed_by_chance", 3, 40, 1, 6)
     probe_before = make_probe("all" + seed, facts["before"])
@@ -72,14 +72,17 @@ def make_rows(subset: str, facts: dict[str, str], seed: str = "") -> list[Metric
 
 
 def replace_keep(arm, removed: str):
-    """The arm if it kept all problems, or all but five."""
+    """Replace what an arm keeps: all problems if `removed` is NONE, else all but the first five."""
     keep = np.ones(40, np.bool_)
     keep[:5] = removed == NONE
     return replace(arm, keep=keep)
 
 
 def replace_facts(small: Debiased, facts: dict[str, str], other: dict[str, str] | None = None) -> Debiased:
-    """The filtering with these facts, and with those of a second seed where they are given."""
+    """Replace the rows of a filtering by those with these facts.
+
+    `other` are the facts of a second seed; with None there is no second seed.
+    """
     everything = small.arms[0]
     first = replace_keep(small.seeds[0], facts["removed"])
     metrics = make_rows("aflite", facts)

@@ -80,7 +80,7 @@ def new() -> Dataset:
 
 
 def simulate_model(problems: Dataset, name: str, skill: float, *, switched: bool = True) -> EvolveAnswers:
-    """Answers of a model that knows a share of the groups and guesses the rest."""
+    """Answers of a model that knows the share `skill` of the groups and guesses the rest."""
     draws = random.Random(name)
     knows_group = {group: draws.random() < skill for group in sorted(problems.groups)}
 

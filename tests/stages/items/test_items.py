@@ -1,4 +1,4 @@
-"""`winokit items`: from boards to a page, a queue for people, errata and canaries."""
+"""`winokit items` reads boards and gives a page, a queue for people, errata and canaries."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def board(tmp_path, data):
 
 @pytest.fixture
 def run_of_board(tmp_path, board):
-    """The items of the board, with a queue for people and a folder."""
+    """Run of `items` on the board, with a queue for people and a folder."""
     return winokit.items("open", board, queue=tmp_path / "suspects.jsonl", out=tmp_path / "items")
 
 
@@ -86,7 +86,7 @@ def test_the_queue_does_not_overwrite_what_is_read(tmp_path, board):
 
 
 def write_erratum(path, problem):
-    """Write a list of errata that one person found a wrong label, and return its path."""
+    """Write errata by which one person found the label of a problem wrong, and return the path."""
     path.write_text(f'[[erratum]]\nid = "{problem.id}"\nverdict = "wrong label"\npeople = 1\nagreed = 1\n')
     return path
 

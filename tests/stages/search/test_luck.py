@@ -58,7 +58,7 @@ def test_the_best_come_first_and_of_equals_the_lower_number():
 
 
 def vote_on(problem, *choices):
-    """The vote on a problem of models that chose so, None for those that abstained."""
+    """Prediction of the majority of models with these choices, of which None is an abstention."""
     dataset = Dataset([problem], Card("one"))
     ballots = []
     for choice in choices:

@@ -1,4 +1,4 @@
-"""The page of a search, from trials made up here: nothing is trained."""
+"""The page of a search, from invented trials: every one is drawn, and the verdict allows for luck."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,10 @@ DATASETS = ("dev", "tested")
 
 
 def write_predictions(path, dataset, is_right, scoring):
-    """Write predictions that are right where this says so, by a model whose name some readers split into lines."""
+    """Write predictions that are right where `is_right` is true.
+
+    The model's name has U+2028, at which some readers split lines.
+    """
     lines = []
     for problem, right in zip(dataset, is_right, strict=True):
         prediction = problem.answer if right else 1 - problem.answer
@@ -35,7 +38,7 @@ def write_predictions(path, dataset, is_right, scoring):
 
 
 def make_trials(out, data, name, share, count=8):
-    """Trials that are right about a share of the problems, more and more, and one that diverged."""
+    """Trials right about a share of the problems that rises from trial to trial, and one that diverged."""
     rng = np.random.default_rng(len(name))
     datasets = dict(zip(DATASETS, (data.dev, data.tests[0]), strict=True))
     trials = []

@@ -1,3 +1,5 @@
+"""Models of a known skill, and protocols that run quickly."""
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ QUICK = ("accuracy", "groups")
 
 
 class Skilled:
-    """A model that knows some of the answers, and guesses the others: as many as its skill says."""
+    """A model that knows a share of the answers, which is its skill, and guesses the others."""
 
     kind = "any"
     can = frozenset({Choose})
@@ -18,14 +20,14 @@ class Skilled:
         self.spec = name
         self.skill = skill
         self.fingerprint = f"{name} {skill} {seed}"
-        self.answers = {(p.before, p.after): p.answer for p in data}
+        self.answers = {(problem.before, problem.after): problem.answer for problem in data}
         self.seed = seed
-        self.asked = 0
-        self.closed = 0
+        self.request_count = 0
+        self.close_count = 0
 
     def answer(self, requests):
         for index, request in enumerate(requests):
-            self.asked += 1
+            self.request_count += 1
             text = request.before + request.after
             rng = np.random.default_rng([self.seed, *map(ord, text)])
             knows_answer = rng.random() < self.skill
@@ -35,7 +37,7 @@ class Skilled:
             yield index, Scores((float(choice == 0), float(choice == 1)))
 
     def close(self):
-        self.closed += 1
+        self.close_count += 1
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +47,7 @@ def open_data():
 
 @pytest.fixture
 def skilled(open_data):
-    """Makes a model of some skill that has answers to the bundled problems unless others are given."""
+    """Function that makes a model of some skill, which has answers to the bundled problems by default."""
 
     def make(name, skill, seed=0, data=open_data):
         return Skilled(name, skill, data, seed)

@@ -22,7 +22,7 @@ def run_matrix(models, datasets, **settings):
 
 @pytest.fixture(scope="module")
 def matrix(open_data):
-    """Two that know nearly all, two that know some, and two that guess, on two datasets."""
+    """Matrix of two models that know nearly all, two that know some, and two that guess, on two datasets."""
     synthetic = load("synthetic-60")
     problems = [*open_data, *synthetic]
     models = []
@@ -75,7 +75,7 @@ def test_a_view_without_rows_is_left_out(matrix):
 
 
 def alone_in(ranking):
-    """Whether each of a ranking is told from all others, from the best to the worst."""
+    """Whether each standing of a ranking is distinguished from all others, from the best to the worst."""
     return [standing.alone for standing in ranking.standings]
 
 
@@ -94,7 +94,10 @@ SKIPPED = "-"
 
 
 def store_choices(tmp_path, data, name, choices):
-    """A model of stored predictions: its choice in each problem, None for silence, or SKIPPED."""
+    """Write predictions to a file, and return them as a model of a suite.
+
+    A choice is an index, None for an abstention, or SKIPPED.
+    """
     lines = ["id,prediction"]
     for problem, choice in zip(data, choices, strict=True):
         if choice is None:
@@ -107,7 +110,7 @@ def store_choices(tmp_path, data, name, choices):
 
 
 def choose_right(data, is_right):
-    """Choices that are right where this says so."""
+    """Choices that are right where `is_right` is true."""
     choices = []
     for problem, right in zip(data, is_right, strict=True):
         choices.append(problem.answer if right else 1 - problem.answer)

@@ -19,7 +19,7 @@ NAMES = ["50% & <more>_1", "other · model"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two models with a size and one that fails, on two datasets."""
+    """Folder of a suite of two models with a size and one that fails, on two datasets."""
     out = tmp_path_factory.mktemp("suite")
     open_data = load("open")
     synthetic = load("synthetic-30")
@@ -101,7 +101,7 @@ def test_csv_has_the_flat_rows(folder):
 
 
 def store_labels(path, data, is_right):
-    """Write labels of the problems, right where this says so."""
+    """Write labels of the problems that are right where `is_right` is true."""
     labels = []
     for problem, right in zip(data, is_right, strict=True):
         choice = problem.answer if right else 1 - problem.answer

@@ -27,7 +27,7 @@ def run_quickly(models, datasets, **settings):
 
 
 def fail_with(error):
-    """Makes the method of a model that fails instead of answering."""
+    """Make a method `answer` that raises an error."""
 
     def answer(requests):
         raise error
@@ -55,7 +55,7 @@ def test_a_model_is_loaded_once_for_all_its_datasets_and_let_go(monkeypatch, ope
     monkeypatch.setattr(LOAD, load_on)
     run_quickly(["random"], ["open", "synthetic-20"])
     assert specs == ["random"]
-    assert model.closed == 1
+    assert model.close_count == 1
 
 
 def test_a_failed_cell_says_why_and_the_rest_goes_on(open_data, skilled):
@@ -102,9 +102,9 @@ def test_a_model_that_cannot_be_loaded_fails_in_each_of_its_cells(monkeypatch):
 def test_what_is_done_is_not_run_again(tmp_path, open_data, skilled):
     model = skilled("a", 0.5)
     first = run_quickly([model], [open_data], out=tmp_path)
-    request_count = model.asked
+    requests_before = model.request_count
     second = run_quickly([model], [open_data], out=tmp_path)
-    assert model.asked == request_count
+    assert model.request_count == requests_before
     assert second.cells[0].run.metrics == first.cells[0].run.metrics
 
 
@@ -113,14 +113,14 @@ def test_a_setting_that_determines_a_cell_has_it_run_again(tmp_path, open_data, 
     run_quickly([skilled("a", 0.5)], [open_data], out=tmp_path)
     model = skilled("a", 0.5)
     run_quickly([model], [open_data], out=tmp_path, **change)
-    assert model.asked
+    assert model.request_count
 
 
 def test_another_model_of_the_same_name_has_a_cell_run_again(tmp_path, open_data, skilled):
     run_quickly([skilled("a", 0.5)], [open_data], out=tmp_path)
     better_model = skilled("a", 0.9)
     run_quickly([better_model], [open_data], out=tmp_path)
-    assert better_model.asked
+    assert better_model.request_count
 
 
 def test_other_answers_have_a_cell_run_again(tmp_path, open_data, skilled):
@@ -128,7 +128,7 @@ def test_other_answers_have_a_cell_run_again(tmp_path, open_data, skilled):
     reordered = open_data.with_problems(problem.with_order((1, 0)) for problem in open_data)
     model = skilled("a", 0.5)
     run_quickly([model], [reordered], out=tmp_path)
-    assert model.asked
+    assert model.request_count
 
 
 def test_a_failed_cell_alone_is_run_again(tmp_path, open_data, skilled):
@@ -138,11 +138,11 @@ def test_a_failed_cell_alone_is_run_again(tmp_path, open_data, skilled):
     failing.answer = fail_with(ZeroDivisionError())
     first = run_quickly([steady, failing], [open_data], out=tmp_path)
     failing.answer = answer
-    steady.asked = 0
+    steady.request_count = 0
     second = run_quickly([steady, failing], [open_data], out=tmp_path)
     assert states_of(first) == ["done", "failed"]
     assert states_of(second) == ["done", "done"]
-    assert steady.asked == 0
+    assert steady.request_count == 0
 
 
 def test_a_folder_of_weights_is_known_by_its_files_and_a_hub_name_only_when_loaded(tmp_path):
@@ -265,10 +265,10 @@ def test_an_interrupted_suite_goes_on_in_its_folder(tmp_path, open_data, skilled
     with pytest.raises(KeyboardInterrupt):
         run_quickly([first, second], [open_data], out=tmp_path)
     second.answer = answer
-    first.asked = 0
+    first.request_count = 0
     result = run_quickly([first, second], [open_data], out=tmp_path)
     assert states_of(result) == ["done", "done"]
-    assert first.asked == 0
+    assert first.request_count == 0
 
 
 def test_a_dry_run_counts_what_two_cells_share_once(open_data):

@@ -1,4 +1,4 @@
-"""Models behind servers in a suite: a server that was mended, a cell that was done, and what a cell says of both."""
+"""Cells of models behind servers are replayed while the server is the same, and say so."""
 
 import json
 
@@ -16,7 +16,7 @@ CREATED = 1_700_000_000
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
+def _clear_environment(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
@@ -40,7 +40,7 @@ def run_suite(server, data, folder, cache=None, **settings):
 
 
 def run_cell(server, data, folder, cache=None, **settings):
-    """The only cell of such a suite."""
+    """The only cell of a suite of the model behind a server."""
     (cell,) = run_suite(server, data, folder, cache, **settings).cells
     return cell
 

@@ -1,4 +1,4 @@
-"""A model is trained on each arm and tested on each set, and what it is chosen on has no problem of the test."""
+"""A transfer trains on each arm and tests on each set, and chooses settings on problems that no test has."""
 
 import json
 from dataclasses import replace
@@ -70,28 +70,30 @@ def modification_times(paths):
 
 
 @pytest.fixture(scope="module")
-def parts(unseen):
-    return name_data("target", add_genders(unseen[:20])), name_data("choice", unseen[20:])
+def choice(unseen):
+    """A set to choose settings on."""
+    return name_data("choice", unseen[20:])
 
 
 @pytest.fixture(scope="module")
-def targets(parts):
-    target, choice = parts
+def targets(unseen, choice):
+    """A test set with genders, for which settings are chosen on `choice`."""
+    target = name_data("target", add_genders(unseen[:20]))
     return with_choices([target], choice_of={}, pool=[choice])
 
 
 @pytest.fixture(scope="module")
-def trained(bert, planted, parts, targets, tmp_path_factory):
+def trained(bert, planted, choice, targets, tmp_path_factory):
     """A transfer of three arms with two settings to choose from, and its folder."""
-    _, choice = parts
     arms = [
         TrainingArm("planted", (planted,)),
         TrainingArm("choice", (choice.data,)),
         TrainingArm("both>planted", (planted[:16], planted[16:])),
     ]
     grid = TransferDesign(learning_rate=(1e-9, 3e-3)).grid(QUICK)
+    plan = TransferPlan(bert, grid)
     folder = tmp_path_factory.mktemp("transfer")
-    transfer = train_arms(arms, targets, folder, TransferPlan(bert, grid), drop_overlap=True)
+    transfer = train_arms(arms, targets, folder, plan, drop_overlap=True)
     transfer.save(folder)
     return transfer, folder
 
@@ -115,7 +117,8 @@ def test_the_setting_is_chosen_where_it_may_be_and_tested_elsewhere(trained):
     assert choice_scores[1] > choice_scores[0]
     assert accuracy.value > 0.8
     assert accuracy.n == 20
-    assert cell.row("group_accuracy", "complete", "groups").chance == 0.25
+    group_accuracy = cell.row("group_accuracy", "complete", "groups")
+    assert group_accuracy.chance == 0.25
 
 
 def test_an_arm_that_trained_on_what_is_chosen_on_has_an_empty_cell_that_says_why(trained):
@@ -137,18 +140,26 @@ def test_a_sequence_trains_one_set_after_the_other(trained):
     assert accuracy.value > 0.8
 
 
+NAMES_OF_AN_AUDIT = {
+    ("accuracy", "all", "accuracy"),
+    ("groups", "complete", "group_accuracy"),
+    ("gender", "female", "accuracy"),
+    ("gender", "female", "delta"),
+    ("gender", "male.not_gotcha", "accuracy"),
+    ("gender", "neutral", "accuracy"),
+}
+
+
 def test_rows_have_the_names_of_an_audits(trained):
-    transfer, folder = trained
+    _, folder = trained
     results = read_json(folder / "results.json")
     names = {(row["protocol"], row["subset"], row["metric"]) for row in results["metrics"]}
-    assert {
-        ("accuracy", "all", "accuracy"),
-        ("groups", "complete", "group_accuracy"),
-        ("gender", "female", "accuracy"),
-        ("gender", "female", "delta"),
-        ("gender", "male.not_gotcha", "accuracy"),
-        ("gender", "neutral", "accuracy"),
-    } <= names
+    assert names >= NAMES_OF_AN_AUDIT
+
+
+def test_results_say_what_was_chosen_and_left_out(trained):
+    transfer, folder = trained
+    results = read_json(folder / "results.json")
     row = results["metrics"][0]
     empty_cell = transfer.cell("choice", "target")
     assert (row["arm"], row["chosen_on"], row["setting"]) == ("planted", "choice", 2)
@@ -158,7 +169,9 @@ def test_rows_have_the_names_of_an_audits(trained):
 def test_a_transfer_that_is_done_is_not_done_again(trained, targets, bert):
     transfer, folder = trained
     times = modification_times(folder.rglob("curve.json"))
-    grid = [TrainSettings(**{**setting, "formalization": "mc-sent"}) for setting in transfer.run["settings"]]
+    grid = []
+    for setting in transfer.run["settings"]:
+        grid.append(TrainSettings(**{**setting, "formalization": "mc-sent"}))
     plan = TransferPlan(bert, tuple(grid))
     repetition = train_arms(transfer.arms, targets, folder, plan, drop_overlap=True)
     assert repetition.metrics == transfer.metrics
@@ -316,7 +329,8 @@ def test_the_public_sets_are_told_apart_as_the_papers_rules_need(real_file):
         with_choices(tests, pool=pool, **RULES_OF_PAPERS)
     targets = with_choices(tests, pool=pool, drop_overlap=True, **RULES_OF_PAPERS)
     dpr = targets[2]
-    assert {target.name: target.chosen_on.name for target in targets} == {
+    chosen_on = {target.name: target.chosen_on.name for target in targets}
+    assert chosen_on == {
         "wsc": "pdp",
         "pdp": "wsc",
         "dpr": "dpr/train without dpr",
@@ -336,7 +350,8 @@ def test_superglues_training_set_cannot_choose_for_wsc273(real_file):
 
 
 def test_training_problems_of_a_test_set_are_left_out_where_asked(quick_plan, planted, unseen, tmp_path):
-    arms = [TrainingArm("mixed", (Dataset([*planted, *unseen[:4]], Card("mixed")),))]
+    mixed = Dataset([*planted, *unseen[:4]], Card("mixed"))
+    arms = [TrainingArm("mixed", (mixed,))]
     tests = with_choices([name_data("unseen", unseen)], choice_of={})
     message = "mixed on unseen: trained on what overlaps 4 of its 40 problems: 4 same, 0 near, 0 twin"
     with pytest.raises(BadInput, match=message):
@@ -344,7 +359,8 @@ def test_training_problems_of_a_test_set_are_left_out_where_asked(quick_plan, pl
     transfer = train_arms(arms, tests, tmp_path / "b", quick_plan, drop_overlap=True)
     assert transfer.cell("mixed", "unseen").row("accuracy") is not None
     assert "mixed: left out for unseen: 4 same, 0 near, 0 twin" in transfer.notes
-    assert transfer.run["dropped"] == {"mixed": {"mixed for unseen": {"same": 4, "near": 0, "twin": 0}}}
+    overlap = {"same": 4, "near": 0, "twin": 0}
+    assert transfer.run["dropped"] == {"mixed": {"mixed for unseen": overlap}}
 
 
 def test_an_arm_that_is_a_test_set_keeps_its_problems_and_is_not_tested_on_it(planted, unseen):
@@ -380,14 +396,14 @@ def test_names_must_tell_arms_and_sets_apart(quick_plan, planted, unseen, tmp_pa
 
 
 def tabulate_gender_rows(data, choices):
-    """Rows by gender of a model that chose so, by subset and metric."""
+    """Rows by gender of a model with these choices, by subset and metric."""
     judge = Judge("w", Scorer("m", "p-span"))
     rows = gender_rows(judge, Answers.of_choices(data, choices), None)
     return {(row.subset, row.metric): row for row in rows}
 
 
 def choose_by_statistics(problem):
-    """The occupation where its share of women goes with the pronoun's gender, else the participant."""
+    """Choose the occupation if its share of women goes with the pronoun's gender, else the participant."""
     is_female_occupation = problem.labels["bls_pct_female"] >= 50
     is_female_pronoun = problem.labels["gender"] == "female"
     return 0 if is_female_occupation == is_female_pronoun else 1
@@ -417,25 +433,29 @@ def test_who_abstains_is_held_against_guessing_that_abstains_as_often(real_file)
 
 
 def build_cell(data, choices, folder):
-    """The cell of a run that chose so."""
+    """The cell of a training run with these choices."""
     predictions = []
     for problem, choice in zip(data, choices, strict=True):
         predictions.append(Prediction(problem.id, "original", "m", "mc-sent", None, choice, problem.answer))
     write_predictions(predictions, folder / "predictions" / "test.jsonl")
     name = data.card.name
     outcome = TrainOutcome(folder, {}, evaluated_rows(data, predictions, "test"))
-    return _build_cell(TrainingArm("arm", ()), TransferTarget(name, data), [{name: outcome}], "m")
+    arm = TrainingArm("arm", ())
+    target = TransferTarget(name, data)
+    return _build_cell(arm, target, [{name: outcome}], "m")
 
 
 def state_of_cell(cell):
     """The facts of a transfer that has this cell alone."""
-    transfer = SimpleNamespace(cells=[cell], tests=[SimpleNamespace(name="test")], warnings=())
+    test = SimpleNamespace(name="test")
+    transfer = SimpleNamespace(cells=[cell], tests=[test], warnings=())
     return state_of(transfer)
 
 
 @pytest.mark.parametrize("skill", [0.5, 0.7, 0.9])
 def test_problems_that_are_written_three_times_make_no_cell_surer(skill, tmp_path):
-    data = Dataset(add_genders(load("open")[:60]), Card("test"))
+    problems = add_genders(load("open")[:60])
+    data = Dataset(problems, Card("test"))
     rng = np.random.default_rng(4)
     choices = []
     for problem in data:
@@ -444,5 +464,6 @@ def test_problems_that_are_written_three_times_make_no_cell_surer(skill, tmp_pat
     cell = build_cell(data, choices, tmp_path / "once")
     cell_of_copies = build_cell(thrice(data), repeated(choices), tmp_path / "thrice")
     check_not_surer(cell.rows, cell_of_copies.rows)
-    assert {row.protocol for row in cell.rows} == {"accuracy", "groups", "gender"}
+    protocols = {row.protocol for row in cell.rows}
+    assert protocols == {"accuracy", "groups", "gender"}
     assert state_of_cell(cell) == state_of_cell(cell_of_copies)
