@@ -1,4 +1,4 @@
-"""What Inspect finds where winokit is installed: `inspect eval winokit/open` and the rest."""
+"""Inspect finds the bundled tasks by name where winokit is installed: `inspect eval winokit/open`."""
 
 import json
 import subprocess
@@ -23,38 +23,44 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_entry_point_names_a_module_that_is_there():
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["inspect_ai"]
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    points = pyproject["project"]["entry-points"]["inspect_ai"]
     assert list(points) == ["winokit"]
     assert find_spec(points["winokit"]) is not None
 
 
 def test_twins_and_problems_of_one_text_are_one_cluster():
-    twins = [
-        Problem("Ann saw Eve, so ", end, ("Ann", "Eve"), at, group="a") for at, end in enumerate((" hid.", " ran."))
-    ]
-    same_text = twins[0].replace(candidates=("Ann", "Mary"), group=None)
-    alone = Problem("Tom met Ben, but ", " left.", ("Tom", "Ben"), 0)
-    dataset = Dataset([*twins, same_text, alone])
-    clusters = [row[CLUSTER] for row in cluster_documents(documents(dataset), dataset)]
-    assert clusters == [twins[0].id, twins[0].id, twins[0].id, alone.id]
+    people = ("Ann", "Eve")
+    twin = Problem("Ann saw Eve, so ", " hid.", people, 0, group="a")
+    other_twin = Problem("Ann saw Eve, so ", " ran.", people, 1, group="a")
+    same_text = twin.replace(candidates=("Ann", "Mary"), group=None)
+    single = Problem("Tom met Ben, but ", " left.", ("Tom", "Ben"), 0)
+    dataset = Dataset([twin, other_twin, same_text, single])
+    rows = cluster_documents(documents(dataset), dataset)
+    clusters = [row[CLUSTER] for row in rows]
+    assert clusters == [twin.id, twin.id, twin.id, single.id]
 
 
-def test_converted_tasks_have_clusters_and_others_none(tmp_path):
-    for harness in ("inspect", "lmeval"):
-        convert(load("open")[:6], tmp_path / harness, to=harness)
-        (file,) = (tmp_path / harness).glob("*_original.jsonl")
-        rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        assert all((CLUSTER in row) == (harness == "inspect") for row in rows)
-    (task,) = (tmp_path / "inspect").glob("*.py")
+@pytest.mark.parametrize(("harness", "has_clusters"), [("inspect", True), ("lmeval", False)])
+def test_tasks_of_inspect_have_clusters_and_others_none(harness, has_clusters, tmp_path):
+    convert(load("open")[:6], tmp_path, to=harness)
+    (path,) = tmp_path.glob("*_original.jsonl")
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        assert (CLUSTER in row) == has_clusters
+
+
+def test_errors_of_inspects_metrics_are_clustered(tmp_path):
+    convert(load("open")[:6], tmp_path, to="inspect")
+    (task,) = tmp_path.glob("*.py")
     assert f'stderr(cluster="{CLUSTER}")' in task.read_text("utf-8")
 
 
 def test_a_variant_is_known_by_its_name():
     dataset = load("open")[:8]
     assert variants_of(dataset, "original") is dataset
-    assert [problem.candidates for problem in variants_of(dataset, "reversed")] == [
-        problem.candidates[::-1] for problem in dataset
-    ]
+    backwards = [problem.candidates[::-1] for problem in dataset]
+    assert [problem.candidates for problem in variants_of(dataset, "reversed")] == backwards
     with pytest.raises(UnknownName, match="Did you mean 'no-cands'"):
         variants_of(dataset, "no-cand")
 
@@ -82,8 +88,35 @@ class Hashing(ModelAPI):
 name, variant, folder = sys.argv[1:]
 (log,) = eval(name, model="hashing/model", task_args=dict(variant=variant), log_dir=folder, display="none")
 assert log.status == "success", log.error
-print(json.dumps({{name: one.value for score in log.results.scores for name, one in score.metrics.items()}}))
+values = {{}}
+for score in log.results.scores:
+    for name, metric in score.metrics.items():
+        values[name] = metric.value
+print(json.dumps(values))
 """
+
+
+def predict_directly(dataset, variant):
+    """Predictions of the model in REPLY by winokit itself, without Inspect."""
+    namespace = {}
+    exec(REPLY, namespace)
+    answer = namespace["answer"]
+
+    def reply(number, body):
+        last_message = body["messages"][-1]
+        return says(answer(last_message["content"]))
+
+    with ChatServer(reply) as server:
+        spec = f"chat:tiny@{server.url}?logprobs=off"
+        return score(variants_of(dataset, variant), spec, cache="off").predictions
+
+
+def standard_error(predictions) -> float:
+    """Standard error of the accuracy as if problems were independent."""
+    is_right = [row.is_right for row in predictions]
+    share = sum(is_right) / len(is_right)
+    variance = share * (1 - share) / (len(is_right) - 1)
+    return variance**0.5
 
 
 @pytest.mark.slow
@@ -94,28 +127,25 @@ def test_inspect_finds_the_task_and_its_choices_are_those_of_a_direct_run(varian
     logs = tmp_path / "logs"
     empty.mkdir()
     command = [python, "-c", RUN, "winokit/open", variant, str(logs)]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=empty)
-    assert ran.returncode == 0, ran.stderr[-3000:]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=empty)
+    assert process.returncode == 0, process.stderr[-3000:]
     assert list(empty.iterdir()) == []
-    metrics = json.loads(ran.stdout.splitlines()[-1])
+    metrics = json.loads(process.stdout.splitlines()[-1])
 
-    space = {}
-    exec(REPLY, space)
     dataset = load("open")
-    with ChatServer(lambda number, body: says(space["answer"](body["messages"][-1]["content"]))) as server:
-        spec = f"chat:tiny@{server.url}?logprobs=off"
-        direct = score(variants_of(dataset, variant), spec, cache="off").predictions
-    back = audit(dataset, predictions=[logs])
-    choices = {row.id: row.prediction for row in back.predictions if row.variant == variant}
+    direct = predict_directly(dataset, variant)
+    run = audit(dataset, predictions=[logs])
+    choices = {row.id: row.prediction for row in run.predictions if row.variant == variant}
+    direct_choices = {row.id: row.prediction for row in direct}
     assert len(choices) == len(direct) > 300
-    assert {row.prediction for row in direct} == {0, 1, None}
+    assert set(direct_choices.values()) == {0, 1, None}
     if variant == "original":
-        assert choices == {row.id: row.prediction for row in direct}
-        assert metrics["accuracy"] == pytest.approx(back.find("accuracy", "all", "accuracy").value)
-        assert metrics["group_accuracy"] == pytest.approx(back.find("groups", "complete", "group_accuracy").value)
+        accuracy = run.find("accuracy", "all", "accuracy")
+        group_accuracy = run.find("groups", "complete", "group_accuracy")
+        assert choices == direct_choices
+        assert metrics["accuracy"] == pytest.approx(accuracy.value)
+        assert metrics["group_accuracy"] == pytest.approx(group_accuracy.value)
     else:
-        assert sorted(map(str, choices.values())) == sorted(str(row.prediction) for row in direct)
-    is_right = [row.is_right for row in direct]
-    share = sum(is_right) / len(is_right)
-    alone = (share * (1 - share) / (len(is_right) - 1)) ** 0.5
-    assert metrics["stderr"] != pytest.approx(alone, rel=1e-3)
+        sorted_choices = sorted(map(str, choices.values()))
+        assert sorted_choices == sorted(str(row.prediction) for row in direct)
+    assert metrics["stderr"] != pytest.approx(standard_error(direct), rel=1e-3)

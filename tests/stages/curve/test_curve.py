@@ -1,8 +1,11 @@
+"""A learning curve: a point for each size and restart, a line through them, and intervals that hold the truth."""
+
 import json
 import math
 import re
 import runpy
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import winokit
+from winokit.data.loading import load
 from winokit.errors import BadInput
 from winokit.methods.metrics.curve import crossed_share, fit_log, leaderboard_auc
 from winokit.methods.metrics.judge_curves import ACCURACY, GROUP, CurveReach, CurveSeries
@@ -27,70 +31,112 @@ from winokit.stages.curve.verdict import of_reach
 
 QUICK = TrainSettings("mc-sent", learning_rate=3e-3, epochs=3, batch_size=8)
 SIZES = (0, 8, 64)
+ONE_RESTART = CurveDesign(("mc-sent",), restarts=1)
+TWO_RESTARTS = CurveDesign(("mc-sent",), restarts=2)
+
+
+def read_json(path):
+    return json.loads(path.read_text())
+
+
+def modification_times(paths):
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def read_only_curve(folder):
+    """The curve of the only training in a folder."""
+    (path,) = folder.rglob("curve.json")
+    return read_json(path)
+
+
+def untrained_points(curve):
+    return [point for point in curve.points if point.size == 0]
 
 
 @pytest.fixture(scope="module")
-def made(bert, planted, unseen, tmp_path_factory):
+def data(planted, unseen) -> TrainingData:
+    return TrainingData(planted, None, (unseen,))
+
+
+@pytest.fixture(scope="module")
+def drawn_curve(bert, data, tmp_path_factory):
+    """A learning curve of three sizes with two restarts, and its folder."""
     folder = tmp_path_factory.mktemp("curve")
-    data = TrainingData(planted, None, (unseen,))
-    found = learning_curve(
-        NestedGrowth(SIZES, planted), data, folder, bert, QUICK, CurveDesign(("mc-sent",), restarts=2)
-    )
-    found.save(folder)
-    return found, folder
+    growth = NestedGrowth(SIZES, data.train)
+    curve = learning_curve(growth, data, folder, bert, QUICK, TWO_RESTARTS)
+    curve.save(folder)
+    return curve, folder
 
 
-def test_a_curve_has_a_point_for_every_size_and_restart(made):
-    found, folder = made
-    assert [(point.asked, point.restart) for point in found.points] == [(size, r) for size in SIZES for r in (1, 2)]
-    single, group = found.series
+def test_a_curve_has_a_point_for_every_size_and_restart(drawn_curve):
+    curve, folder = drawn_curve
+    points = [(point.asked, point.restart) for point in curve.points]
+    results = list((folder / "points").rglob("results.json"))
+    assert points == list(product(SIZES, (1, 2)))
+    assert len(results) == 6
+
+
+def test_levels_of_a_curve_are_means_of_restarts(drawn_curve):
+    curve, _ = drawn_curve
+    single, group = curve.series
     assert (single.measure, group.measure) == (ACCURACY, GROUP)
-    assert single.levels[-1].mean.value > 0.9 > single.levels[0].mean.value
+    first_accuracy = single.levels[0].mean.value
+    last_accuracy = single.levels[-1].mean.value
+    assert last_accuracy > 0.9 > first_accuracy
     for level in (*single.levels, *group.levels):
-        assert level.mean.low <= level.mean.value <= level.mean.high
-        assert level.mean.value == pytest.approx(np.mean(level.values))
+        mean = level.mean
+        assert mean.low <= mean.value <= mean.high
+        assert mean.value == pytest.approx(np.mean(level.values))
     assert group.levels[0].mean.n == 20
-    assert len(list((folder / "points").rglob("results.json"))) == 6
 
 
-def test_the_rows_are_flat_and_json(made):
-    found, folder = made
-    told = json.loads((folder / "results.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    rows = {(row["subset"], row["metric"]): row for row in told["metrics"]}
-    assert {row["protocol"] for row in told["metrics"]} == {"curve"}
-    assert rows["64", "accuracy"]["value"] == found.series[0].levels[-1].mean.value
+def test_the_rows_are_flat_and_json(drawn_curve):
+    curve, folder = drawn_curve
+    text = (folder / "results.json").read_text()
+    results = json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    rows = {(row["subset"], row["metric"]): row for row in results["metrics"]}
+    protocols = {row["protocol"] for row in results["metrics"]}
+    single = curve.series[0]
+    last_mean = single.levels[-1].mean
+    area = rows["auc", "accuracy_auc"]
+    assert protocols == {"curve"}
+    assert rows["64", "accuracy"]["value"] == last_mean.value
     assert rows["64.restart2", "accuracy"]["restart"] == 2
-    assert rows["fit", "accuracy_slope"]["value"] == found.series[0].fit.slope
-    assert rows["auc", "accuracy_auc"]["low"] <= rows["auc", "accuracy_auc"]["value"]
+    assert rows["fit", "accuracy_slope"]["value"] == single.fit.slope
+    assert area["low"] <= area["value"]
     assert ("fit", "n_to_reach_94") in rows
 
 
-def test_restarts_draw_other_subsets_other_seeds_and_other_weights(made, planted):
-    _found, folder = made
-    jobs = list(planned_jobs(NestedGrowth((8,), planted), CurveDesign(("mc-sent",), restarts=3), QUICK, folder))
-    assert len({job.seed for job in jobs}) == 3
-    assert len({job.train.content_hash for job in jobs}) == 3
-    losses = [
-        json.loads(path.read_text())["train"][0]["loss"] for path in sorted((folder / "points").rglob("curve.json"))
-    ]
+def test_restarts_draw_other_subsets_and_other_seeds(planted, tmp_path):
+    design = CurveDesign(("mc-sent",), restarts=3)
+    growth = NestedGrowth((8,), planted)
+    jobs = list(planned_jobs(growth, design, QUICK, tmp_path))
+    seeds = {job.seed for job in jobs}
+    subsets = {job.train.content_hash for job in jobs}
+    assert len(seeds) == 3
+    assert len(subsets) == 3
+
+
+def test_restarts_draw_other_weights(drawn_curve):
+    _, folder = drawn_curve
+    losses = []
+    for path in (folder / "points").rglob("curve.json"):
+        first_step = read_json(path)["train"][0]
+        losses.append(first_step["loss"])
     assert len(set(losses)) == len(losses) == 4
 
 
-def test_the_untrained_head_is_another_in_each_restart_and_the_models_own_is_the_same(
-    made, bert, planted, unseen, tmp_path
-):
-    found, _ = made
-    first, second = (point for point in found.points if point.size == 0)
+def test_the_untrained_head_is_another_in_each_restart(drawn_curve):
+    curve, _ = drawn_curve
+    first, second = untrained_points(curve)
     assert (first.choices != second.choices).any()
-    own = learning_curve(
-        NestedGrowth((0, 8), planted),
-        TrainingData(planted, None, (unseen,)),
-        tmp_path,
-        bert,
-        QUICK,
-        CurveDesign(("mc-mlm",), 2),
-    )
-    first, second = (point for point in own.points if point.size == 0)
+
+
+def test_a_head_of_the_models_own_is_the_same_in_each_restart(bert, data, tmp_path):
+    growth = NestedGrowth((0, 8), data.train)
+    design = CurveDesign(("mc-mlm",), 2)
+    curve = learning_curve(growth, data, tmp_path, bert, QUICK, design)
+    first, second = untrained_points(curve)
     assert (first.choices == second.choices).all()
 
 
@@ -98,179 +144,210 @@ class Killed(Exception):
     pass
 
 
-def test_a_killed_curve_goes_on_with_the_point_it_was_at(made, bert, planted, unseen, tmp_path):
-    found, _folder = made
-    told = []
+def test_a_killed_curve_goes_on_with_the_point_it_was_at(drawn_curve, bert, data, tmp_path):
+    complete_curve, _ = drawn_curve
+    growth = NestedGrowth(SIZES, data.train)
+    shares_done = []
 
-    def curve(out, progress):
-        data = TrainingData(planted, None, (unseen,))
-        design = CurveDesign(("mc-sent",), restarts=2)
-        return learning_curve(NestedGrowth(SIZES, planted), data, out, bert, QUICK, design, progress=progress)
+    def draw_curve(progress):
+        return learning_curve(growth, data, tmp_path, bert, QUICK, TWO_RESTARTS, progress=progress)
 
-    def kill(done, total):
+    def kill_halfway(done, total):
         if done / total > 0.5:
             raise Killed
 
+    def note_progress(done, total):
+        shares_done.append(done / total)
+
     with pytest.raises(Killed):
-        curve(tmp_path, kill)
-    done = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("results.json")}
-    assert len(done) == 4
-    again = curve(tmp_path, lambda part, whole: told.append(part / whole))
-    assert again.metrics == found.metrics
-    assert {path: path.stat().st_mtime_ns for path in done} == done
-    assert told == sorted(told)
-    assert told[-1] == 1
+        draw_curve(kill_halfway)
+    times = modification_times(tmp_path.rglob("results.json"))
+    assert len(times) == 4
+    curve = draw_curve(note_progress)
+    assert curve.metrics == complete_curve.metrics
+    assert modification_times(times) == times
+    assert shares_done == sorted(shares_done)
+    assert shares_done[-1] == 1
 
 
 def test_equal_steps_are_equal_at_every_size(bert, planted, unseen, tmp_path):
     design = CurveDesign(("mc-sent",), restarts=1, steps=9)
-    learning_curve(
-        NestedGrowth((8, 64), planted), TrainingData(planted, unseen[:4], (unseen[4:],)), tmp_path, bert, QUICK, design
-    )
-    curves = [json.loads(path.read_text()) for path in tmp_path.rglob("curve.json")]
+    growth = NestedGrowth((8, 64), planted)
+    data = TrainingData(planted, unseen[:4], (unseen[4:],))
+    learning_curve(growth, data, tmp_path, bert, QUICK, design)
+    curves = [read_json(path) for path in tmp_path.rglob("curve.json")]
     assert [curve["steps"] for curve in curves] == [9, 9]
     assert all(len(curve["dev"]) == 9 for curve in curves)
 
 
 def test_without_a_test_set_the_dev_set_is_scored_and_nothing_chosen_on_it(bert, planted, unseen, tmp_path):
-    found = learning_curve(
-        NestedGrowth((8,), planted), TrainingData(planted, unseen), tmp_path, bert, QUICK, CurveDesign(("mc-sent",), 1)
-    )
-    assert any("scored on unseen with the last weights" in note for note in found.notes)
-    (path,) = tmp_path.rglob("curve.json")
-    assert json.loads(path.read_text())["dev"] == []
-    assert found.series[0].fit is None
+    data = TrainingData(planted, unseen)
+    curve = learning_curve(NestedGrowth((8,), planted), data, tmp_path, bert, QUICK, ONE_RESTART)
+    assert any("scored on unseen with the last weights" in note for note in curve.notes)
+    assert read_only_curve(tmp_path)["dev"] == []
+    assert curve.series[0].fit is None
+
+
+def test_a_curve_needs_a_set_to_score(bert, planted, tmp_path):
+    data = TrainingData(planted)
     with pytest.raises(BadInput, match="needs a set to score"):
-        learning_curve(NestedGrowth((8,), planted), TrainingData(planted), tmp_path, bert, QUICK)
+        learning_curve(NestedGrowth((8,), planted), data, tmp_path, bert, QUICK)
 
 
 def test_overlap_and_hidden_answers_are_refused_before_anything_is_trained(bert, planted, unseen, tmp_path):
-    for data, said in (
-        (TrainingData(planted, None, (planted,)), "planted, to train on, overlaps planted: 64 same"),
-        (TrainingData(planted, unseen, (unseen,)), "unseen, to choose on, overlaps unseen: 40 same"),
-        (
-            TrainingData(planted, None, (Dataset([p.replace(answer=None) for p in unseen], Card("u")),)),
-            "answers are hidden",
-        ),
-        (TrainingData(planted, None, (unseen, unseen)), "unseen: given twice"),
-    ):
-        with pytest.raises(BadInput, match=said):
-            learning_curve(NestedGrowth(SIZES, planted), data, tmp_path / "out", bert, QUICK)
-    assert not (tmp_path / "out").exists()
+    hidden = Dataset([problem.replace(answer=None) for problem in unseen], Card("u"))
+    growth = NestedGrowth(SIZES, planted)
+    out = tmp_path / "out"
+    cases = (
+        (None, (planted,), "planted, to train on, overlaps planted: 64 same"),
+        (unseen, (unseen,), "unseen, to choose on, overlaps unseen: 40 same"),
+        (None, (hidden,), "answers are hidden"),
+        (None, (unseen, unseen), "unseen: given twice"),
+    )
+    for dev, tests, message in cases:
+        data = TrainingData(planted, dev, tests)
+        with pytest.raises(BadInput, match=message):
+            learning_curve(growth, data, out, bert, QUICK)
+    assert not out.exists()
+
+
+def test_a_curve_needs_a_restart():
     with pytest.raises(BadInput, match="restarts: expected 1 or more"):
         CurveDesign(restarts=0)
 
 
 def test_sizes_of_a_variant_count_what_is_trained_on(bert, tmp_path):
-    from winokit.data.loading import load
-
-    data = load("open")
-    arm = VariantArm.of("special-word")
-    found = learning_curve(
-        NestedGrowth((8,), data[:120]),
-        TrainingData(data[:120], None, (data[120:160],), arm),
-        tmp_path,
-        bert,
-        QUICK,
-        CurveDesign(("mc-sent",), 1),
-    )
-    assert found.points[0].size == 8
-    (path,) = tmp_path.rglob("curve.json")
-    assert json.loads(path.read_text())["examples"] == 8
+    problems = load("open")
+    train = problems[:120]
+    test = problems[120:160]
+    data = TrainingData(train, None, (test,), VariantArm.of("special-word"))
+    curve = learning_curve(NestedGrowth((8,), train), data, tmp_path, bert, QUICK, ONE_RESTART)
+    assert curve.points[0].size == 8
+    assert read_only_curve(tmp_path)["examples"] == 8
 
 
-def score(value, chance=0.5):
+def make_score(value, chance=0.5):
+    """Make the row of an accuracy on a curve."""
     return Metric("test", "", "mc", "mc", "curve", "", "accuracy", value, 0, chance=chance)
 
 
-def point(test, size, right, restart=1):
+def make_point(test, size, is_right, restart=1):
+    """Make a point of a curve whose choices are right where `is_right` is true."""
     answers = np.array([problem.answer for problem in test])
-    choices = np.where(right, answers, 1 - answers)
-    return CurvePoint("test", "mc", size, size, restart, 0, score(float(np.mean(right))), choices)
+    choices = np.where(is_right, answers, 1 - answers)
+    accuracy = make_score(float(np.mean(is_right)))
+    return CurvePoint("test", "mc", size, size, restart, 0, accuracy, choices)
 
 
-def share_right(count, share):
-    """The first so many right, as near to a share as can be."""
+def mark_first_right(count, share):
+    """Boolean array of `count` values of which the first `share` are true."""
     return np.arange(count) < round(share * count)
 
 
 def test_a_point_reads_predictions_of_a_model_with_any_name_that_json_allows(unseen, tmp_path):
     test = Dataset(unseen[:2], Card("test"))
-    rows = [(0, 0), (1, 0), (1, None)]
-    (tmp_path / "predictions").mkdir()
-    lines = [
-        f'{{"model": "m\u2028n", "prediction": {said}, "answer": {json.dumps(answer)}}}\n' for said, answer in rows
-    ]
-    (tmp_path / "predictions" / "test.jsonl").write_text("".join(lines), "utf-8")
-    accuracy = replace(score(0.5), dataset="test", subset="test", metric="accuracy")
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    lines = []
+    for prediction, answer in ((0, "0"), (1, "0"), (1, "null")):
+        lines.append(f'{{"model": "m\u2028n", "prediction": {prediction}, "answer": {answer}}}\n')
+    (folder / "test.jsonl").write_text("".join(lines), "utf-8")
+    accuracy = replace(make_score(0.5), dataset="test", subset="test", metric="accuracy")
     job = CurveJob("mc", 0, 0, 8, unseen, tmp_path, 1)
-    assert _make_point(job, test, TrainOutcome(tmp_path, {}, [accuracy])).choices.tolist() == [0, 1, 1]
+    point = _make_point(job, test, TrainOutcome(tmp_path, {}, [accuracy]))
+    assert point.choices.tolist() == [0, 1, 1]
 
 
 def test_the_line_is_that_of_the_points_and_zero_has_no_logarithm(unseen):
     test = Dataset(unseen, Card("test"))
-    shares = {0: 0.5, 100: 0.5, 1000: 0.7, 10_000: 0.9}
-    points = [point(test, size, share_right(len(test), share)) for size, share in shares.items()]
+    points = []
+    for size, share in {0: 0.5, 100: 0.5, 1000: 0.7, 10_000: 0.9}.items():
+        is_right = mark_first_right(len(test), share)
+        points.append(make_point(test, size, is_right))
     (series, _) = series_of(points, CurveGoal(human=94.0), [test])
+    (series_from_1000, _) = series_of(points, CurveGoal(fit_from=1000), [test])
     assert series.fitted == (100, 1000, 10_000)
     assert series.fit.slope == pytest.approx(20 / math.log(10))
     assert series.fit.at(100) == pytest.approx(50)
-    (later, _) = series_of(points, CurveGoal(fit_from=1000), [test])
-    assert later.fitted == (1000, 10_000)
+    assert series_from_1000.fitted == (1000, 10_000)
 
 
 def test_the_area_is_the_leaderboards_and_its_interval_is_of_restarts_and_problems(unseen):
     rng = np.random.default_rng(0)
     test = Dataset(unseen, Card("test"))
+    share_of_size = {160: 0.5, 640: 0.7, 2558: 0.9}
     points = []
     for restart in (1, 2, 3):
-        for size, share in ((160, 0.5), (640, 0.7), (2558, 0.9)):
-            points.append(point(test, size, rng.random(len(test)) < share, restart))
+        for size, share in share_of_size.items():
+            is_right = rng.random(len(test)) < share
+            points.append(make_point(test, size, is_right, restart))
     (series, _) = series_of(points, CurveGoal(), [test])
-    means = [np.mean([p.accuracy.value for p in points if p.size == size]) for size in (160, 640, 2558)]
-    assert series.auc.value == pytest.approx(leaderboard_auc(means, (160, 640, 2558)))
-    assert series.auc.low < series.auc.value < series.auc.high
-    assert series.auc.n == 3
+    means = []
+    for size in share_of_size:
+        accuracies = [point.accuracy.value for point in points if point.size == size]
+        means.append(np.mean(accuracies))
+    area = series.auc
+    assert area.value == pytest.approx(leaderboard_auc(means, tuple(share_of_size)))
+    assert area.low < area.value < area.high
+    assert area.n == 3
+
+
+def draw_table(rng, shares):
+    """Draw 200 right (1) or wrong (0) choices for each share, a row each."""
+    rows = [rng.random(200) < share for share in shares]
+    return np.stack(rows).astype(float)
+
+
+def width_of_interval(table):
+    low, high = crossed_share(table)
+    return high - low
 
 
 def test_an_interval_is_wider_where_restarts_differ_more():
     rng = np.random.default_rng(1)
-    alike = np.tile((rng.random(200) < 0.6).astype(float), (3, 1))
-    apart = np.stack([(rng.random(200) < share).astype(float) for share in (0.3, 0.6, 0.9)])
-    widths = [np.diff(crossed_share(table))[0] for table in (alike, apart)]
-    assert widths[1] > 2 * widths[0]
+    alike = np.repeat(draw_table(rng, [0.6]), 3, axis=0)
+    different = draw_table(rng, [0.3, 0.6, 0.9])
+    assert width_of_interval(different) > 2 * width_of_interval(alike)
+
+
+def test_an_interval_of_nothing_but_right_choices_ends_at_one():
     low, high = crossed_share(np.ones((2, 30)))
     assert low < 0.95
     assert high == 1
 
 
-def simulated():
-    return runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "curve_bands.py"))
+def run_simulation(count, **world):
+    """Share of `count` simulated curves whose intervals hold the truth, by quantity."""
+    benchmark = Path(__file__).parents[3] / "benchmarks" / "curve_bands.py"
+    simulation = runpy.run_path(str(benchmark))
+    simulated_world = simulation["World"](**world)
+    return simulation["covered"](simulated_world, count)
 
 
 def test_intervals_of_three_restarts_hold_what_all_restarts_and_all_test_sets_would_give():
     # Three restarts drawn with replacement, and points scattered around a line, hold it in 70 to 76 of a hundred.
-    found = simulated()
-    covered = found["covered"](found["World"](restarts=3, units=300), 40)
-    assert min(covered.values()) >= 0.88
+    coverage = run_simulation(40, restarts=3, units=300)
+    assert min(coverage.values()) >= 0.88
 
 
 def test_intervals_of_whole_groups_hold_the_truth_where_units_are_larger_than_groups():
     # Groups as units hold it in 84 to 90 of a hundred here.
-    found = simulated()
-    covered = found["covered"](found["World"](restarts=5, units=60, pairs=6, restart=0.0, unit=1.5), 60)
-    assert covered["group_accuracy mean"] >= 0.92
+    coverage = run_simulation(60, restarts=5, units=60, pairs=6, restart=0.0, unit=1.5)
+    assert coverage["group_accuracy mean"] >= 0.92
 
 
 def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
     rng = np.random.default_rng(2)
     test = Dataset(unseen, Card("test"))
-    shares = {160: 0.5, 640: 0.7, 2558: 0.6}
-    points = [point(test, size, rng.random(len(test)) < share) for size, share in shares.items()]
-    (with_test, _) = series_of(points, CurveGoal(), [test])
-    scattered = fit_log(list(shares), [100 * one.accuracy.value for one in points])
-    assert math.isfinite(with_test.fit.slope_interval().high - with_test.fit.slope)
-    assert with_test.fit.variance[2] > scattered.variance[2]
+    points = []
+    for size, share in {160: 0.5, 640: 0.7, 2558: 0.6}.items():
+        is_right = rng.random(len(test)) < share
+        points.append(make_point(test, size, is_right))
+    (series, _) = series_of(points, CurveGoal(), [test])
+    sizes = [point.size for point in points]
+    scattered_fit = fit_log(sizes, [100 * point.accuracy.value for point in points])
+    assert math.isfinite(series.fit.slope_interval().high - series.fit.slope)
+    assert series.fit.variance[2] > scattered_fit.variance[2]
 
 
 @pytest.mark.parametrize(
@@ -289,32 +366,50 @@ def test_a_single_restart_leaves_a_line_as_sure_as_its_points_lie_on_it(unseen):
 )
 def test_where_a_line_leads_is_said_as_it_is(reach, sentence):
     series = CurveSeries("test", "mc", ACCURACY, (), None, (100, 1000, 10_000), reach=reach)
-    said = of_reach(series).replace("\u00a0", " ")
-    assert re.search(sentence, said)
-    assert ("95 %" in said) == (reach.size is not None)
+    text = of_reach(series).replace("\u00a0", " ")
+    assert re.search(sentence, text)
+    assert ("95 %" in text) == (reach.size is not None)
+
+
+GROUP_ACCURACIES_OF_ALBERT = {
+    100: 19.89,
+    500: 32.35,
+    1000: 42.89,
+    2000: 53.27,
+    4000: 55.72,
+    6000: 52.16,
+    8000: 55.43,
+    10000: 59.98,
+    16000: 64.21,
+}
+"""Elazar et al. (2021), Table 4."""
 
 
 def test_square_ones_albert_rises_by_six_points_of_group_accuracy_for_twice_as_much():
-    # Elazar et al. (2021), Table 4.
-    rows = "100,19.89 500,32.35 1000,42.89 2000,53.27 4000,55.72 6000,52.16 8000,55.43 10000,59.98 16000,64.21"
-    fit = fit_log(*zip(*(map(float, row.split(",")) for row in rows.split()), strict=True))
-    assert 5 < fit.slope * math.log(2) < 7
+    sizes = [float(size) for size in GROUP_ACCURACIES_OF_ALBERT]
+    fit = fit_log(sizes, list(GROUP_ACCURACIES_OF_ALBERT.values()))
+    rise_for_twice_as_much = fit.slope * math.log(2)
+    assert 5 < rise_for_twice_as_much < 7
     assert fit.slope_interval().low > 0
 
 
-def test_the_page_shows_every_size_and_opens_alone(made, tmp_path):
-    found, _ = made
-    hostile = replace(found, notes=("<script>alert(1)</script>",))
+def test_the_page_shows_every_size_and_opens_alone(drawn_curve, tmp_path):
+    curve, _ = drawn_curve
+    hostile = replace(curve, notes=("<script>alert(1)</script>",))
     page = write_curve_page(hostile, tmp_path / "report").read_text()
-    for level in found.series[0].levels:
+    for level in curve.series[0].levels:
         assert f'<data value="{level.mean.value}">' in page
+    before_citation = page.split("How to cite")[0]
     assert "<script>alert" not in page
     assert page.count('class="growth"') == 2
-    assert "http" not in page.split("How to cite")[0].replace("http-equiv", "")
+    assert "http" not in before_citation.replace("http-equiv", "")
 
 
 def test_seeds_of_restarts_do_not_meet():
-    assert len({restart_seed(seed, restart) for seed in range(5) for restart in range(1, 6)}) == 25
+    seeds = set()
+    for seed in range(5):
+        seeds |= {restart_seed(seed, restart) for restart in range(1, 6)}
+    assert len(seeds) == 25
 
 
 def test_a_curve_without_data_is_refused():

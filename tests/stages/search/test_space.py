@@ -1,3 +1,5 @@
+"""The settings of a trial are drawn from a space by seed and number, and from nothing else."""
+
 from collections import Counter
 
 import numpy as np
@@ -21,56 +23,69 @@ def test_the_default_is_the_papers_space():
     }
 
 
+def draw_settings(space, count, seed=0):
+    """The settings of the first so many trials."""
+    return [space.draw(seed, number) for number in range(count)]
+
+
 @pytest.mark.parametrize("sampler", ["random", "grid"])
 def test_a_trial_depends_on_seed_and_number_alone(sampler):
     space = SearchSpace(sampler=sampler)
-    forwards = [space.draw(3, number) for number in range(40)]
+    forwards = draw_settings(space, 40, seed=3)
     backwards = [space.draw(3, number) for number in reversed(range(40))]
+    by_other_seed = draw_settings(space, 40, seed=4)
+    training_seeds = {settings["seed"] for settings in forwards}
     assert forwards == backwards[::-1]
-    assert forwards != [space.draw(4, number) for number in range(40)]
-    assert len({drawn["seed"] for drawn in forwards}) == 40
+    assert forwards != by_other_seed
+    assert len(training_seeds) == 40
 
 
 def test_to_hold_one_setting_still_leaves_the_others_as_they_were():
-    free = SearchSpace()
-    held = SearchSpace(learning_rate="5e-6")
+    free_space = SearchSpace()
+    fixed_space = SearchSpace(learning_rate="5e-6")
     for number in range(10):
-        one = free.draw(0, number)
-        other = held.draw(0, number)
-        assert other.pop("learning_rate") == 5e-6
-        del one["learning_rate"]
-        assert one == other
+        free_settings = free_space.draw(0, number)
+        fixed_settings = fixed_space.draw(0, number)
+        assert fixed_settings["learning_rate"] == 5e-6
+        assert fixed_settings == {**free_settings, "learning_rate": 5e-6}
 
 
-def test_random_draws_have_every_value_about_equally_often():
-    space = SearchSpace()
-    drawn = [space.draw(0, number) for number in range(1200)]
-    for name, values in (("learning_rate", 3), ("batch_size", 4), ("epochs", 3)):
-        counts = Counter(trial[name] for trial in drawn)
-        assert len(counts) == values
-        assert max(counts.values()) < 1.2 * 1200 / values
+@pytest.mark.parametrize(("name", "value_count"), [("learning_rate", 3), ("batch_size", 4), ("epochs", 3)])
+def test_random_draws_have_every_value_about_equally_often(name, value_count):
+    trials = draw_settings(SearchSpace(), 1200)
+    counts = Counter(settings[name] for settings in trials)
+    mean_count = 1200 / value_count
+    assert len(counts) == value_count
+    assert max(counts.values()) < 1.2 * mean_count
 
 
 def test_a_grid_has_each_combination_once_then_all_again_with_other_seeds():
     space = SearchSpace(sampler="grid", learning_rate="1e-5,2e-5", batch_size="8,16", epochs="3")
-    drawn = [space.draw(0, number) for number in range(8)]
-    keys = [(trial["learning_rate"], trial["batch_size"], trial["epochs"]) for trial in drawn]
-    assert Counter(keys[:4]) == Counter(keys[4:]) == Counter((a, b, 3) for a in (1e-5, 2e-5) for b in (8, 16))
-    assert len({trial["seed"] for trial in drawn}) == 8
+    trials = draw_settings(space, 8)
+    keys = []
+    for settings in trials:
+        keys.append((settings["learning_rate"], settings["batch_size"], settings["epochs"]))
+    seeds = {settings["seed"] for settings in trials}
+    combinations = [(1e-5, 8, 3), (1e-5, 16, 3), (2e-5, 8, 3), (2e-5, 16, 3)]
+    assert sorted(keys[:4]) == combinations
+    assert sorted(keys[4:]) == combinations
+    assert len(seeds) == 8
 
 
 def test_a_range_is_drawn_by_logarithms():
     space = SearchSpace(learning_rate="1e-6..1e-4")
-    drawn = [space.draw(0, number)["learning_rate"] for number in range(2000)]
-    assert min(drawn) >= 1e-6
-    assert max(drawn) <= 1e-4
-    assert np.median(drawn) == pytest.approx(1e-5, rel=0.15)
+    trials = draw_settings(space, 2000)
+    rates = [settings["learning_rate"] for settings in trials]
+    assert min(rates) >= 1e-6
+    assert max(rates) <= 1e-4
+    assert np.median(rates) == pytest.approx(1e-5, rel=0.15)
 
 
 def test_a_range_of_counts_has_both_its_ends_and_nothing_else():
     space = SearchSpace(batch_size="2..4")
-    drawn = [space.draw(0, number)["batch_size"] for number in range(300)]
-    assert set(drawn) == {2, 3, 4}
+    trials = draw_settings(space, 300)
+    batch_sizes = {settings["batch_size"] for settings in trials}
+    assert batch_sizes == {2, 3, 4}
 
 
 def test_lists_and_ranges_are_read_as_written():
@@ -80,7 +95,7 @@ def test_lists_and_ranges_are_read_as_written():
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("settings", "message"),
     [
         ({"learning_rate": "1e-5,fast"}, r"--learning-rate 1e-5,fast: expected numbers with commas .*, found 'fast'"),
         ({"learning_rate": "1e-5,"}, "--learning-rate 1e-5,: expected numbers with commas .*, found ''"),
@@ -96,7 +111,7 @@ def test_lists_and_ranges_are_read_as_written():
         ({"sampler": "tpe"}, "No sampler named 'tpe'. Known: grid, random."),
     ],
 )
-def test_what_makes_no_space_is_one_clear_line(how, said):
-    with pytest.raises(WinokitError, match=said) as refused:
-        SearchSpace(**how)
-    assert "\n" not in str(refused.value)
+def test_what_makes_no_space_is_one_clear_line(settings, message):
+    with pytest.raises(WinokitError, match=message) as refusal:
+        SearchSpace(**settings)
+    assert "\n" not in str(refusal.value)

@@ -1,3 +1,5 @@
+"""Models of a known skill, and protocols that run quickly."""
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ QUICK = ("accuracy", "groups")
 
 
 class Skilled:
-    """A model that knows some of the answers, and guesses the others: as many as its skill says."""
+    """A model that knows a share of the answers, which is its skill, and guesses the others."""
 
     kind = "any"
     can = frozenset({Choose})
@@ -18,22 +20,24 @@ class Skilled:
         self.spec = name
         self.skill = skill
         self.fingerprint = f"{name} {skill} {seed}"
-        self.answers = {(p.before, p.after): p.answer for p in data}
+        self.answers = {(problem.before, problem.after): problem.answer for problem in data}
         self.seed = seed
-        self.asked = 0
-        self.closed = 0
+        self.request_count = 0
+        self.close_count = 0
 
     def answer(self, requests):
         for index, request in enumerate(requests):
-            self.asked += 1
-            rng = np.random.default_rng([self.seed, *map(ord, request.before + request.after)])
-            known = rng.random() < self.skill
-            right = self.answers[request.before, request.after]
-            pick = right if known else int(rng.integers(2))
-            yield index, Scores((float(pick == 0), float(pick == 1)))
+            self.request_count += 1
+            text = request.before + request.after
+            rng = np.random.default_rng([self.seed, *map(ord, text)])
+            knows_answer = rng.random() < self.skill
+            choice = self.answers[request.before, request.after]
+            if not knows_answer:
+                choice = int(rng.integers(2))
+            yield index, Scores((float(choice == 0), float(choice == 1)))
 
     def close(self):
-        self.closed += 1
+        self.close_count += 1
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +47,8 @@ def open_data():
 
 @pytest.fixture
 def skilled(open_data):
+    """Function that makes a model of some skill, which has answers to the bundled problems by default."""
+
     def make(name, skill, seed=0, data=open_data):
         return Skilled(name, skill, data, seed)
 

@@ -1,3 +1,5 @@
+"""The page and the tables of a suite: every cell linked, names escaped, and the best in bold."""
+
 import csv
 import re
 
@@ -17,17 +19,24 @@ NAMES = ["50% & <more>_1", "other · model"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two models with a size and one that fails, on two datasets."""
+    """Folder of a suite of two models with a size and one that fails, on two datasets."""
     out = tmp_path_factory.mktemp("suite")
     open_data = load("open")
-    other = load("synthetic-30")
+    synthetic = load("synthetic-30")
+    problems = [*open_data, *synthetic]
+    good = Skilled(NAMES[0], 0.95, problems)
+    poor = Skilled(NAMES[1], 0.1, problems, 1)
     models = [
-        SuiteModel(Skilled(NAMES[0], 0.95, [*open_data, *other]), family="f", parameters=1e9),
-        SuiteModel(Skilled(NAMES[1], 0.1, [*open_data, *other], 1), family="f", parameters=1.35e8),
+        SuiteModel(good, family="f", parameters=1e9),
+        SuiteModel(poor, family="f", parameters=1.35e8),
         Skilled("half", 0.3, open_data, 2),
     ]
-    suite(model=models, data=[open_data, other], protocol=QUICK, out=out, cache="off")
+    suite(model=models, data=[open_data, synthetic], protocol=QUICK, out=out, cache="off")
     return out
+
+
+def lines_of(path):
+    return path.read_text().splitlines()
 
 
 def test_the_page_links_each_cell_and_says_what_failed(folder):
@@ -42,11 +51,9 @@ def test_the_page_links_each_cell_and_says_what_failed(folder):
 def test_a_value_is_held_against_a_coin_where_it_has_no_null(open_data, tmp_path):
     """Whether answers follow a switch is no number of right answers, so no exchange of these says what chance gets."""
     suite(model=["random"], data=[open_data], protocol=("accuracy", "switching"), out=tmp_path, cache="off")
-    titles = re.findall(
-        r'title="(above|below|indistinguishable from) ([^(]+) \(', (tmp_path / "index.html").read_text()
-    )
-    held_against = {title for _, title in titles}
-    assert held_against == {"a coin", "what its own choices would get if right answers changed places"}
+    page = (tmp_path / "index.html").read_text()
+    references = re.findall(r'title="(?:above|below|indistinguishable from) ([^(]+) \(', page)
+    assert set(references) == {"a coin", "what its own choices would get if right answers changed places"}
 
 
 def test_the_page_has_a_switch_for_the_views_there_are(folder):
@@ -68,8 +75,11 @@ def test_latex_is_escaped_and_bold_where_told_from_the_rest(folder):
     assert r"\textbf{" in table
     assert r"50\% \& \textless{}more\textgreater{}\_1" in table
     assert table.count(r"\toprule") == table.count(r"\bottomrule") == 2
-    lines = [line for line in table.splitlines() if line.rstrip().endswith(r"\\")]
-    assert {line.replace(r"\&", "").count("&") for line in lines} == {2}
+    separator_counts = set()
+    for line in table.splitlines():
+        if line.rstrip().endswith(r"\\"):
+            separator_counts.add(line.replace(r"\&", "").count("&"))
+    assert separator_counts == {2}
 
 
 def test_every_sign_of_latex_is_escaped():
@@ -77,7 +87,7 @@ def test_every_sign_of_latex_is_escaped():
 
 
 def test_markdown_has_a_column_for_each_dataset(folder):
-    lines = [line for line in (folder / "suite.md").read_text().splitlines() if line.startswith("|")]
+    lines = [line for line in lines_of(folder / "suite.md") if line.startswith("|")]
     assert {line.count("|") for line in lines} == {4}
     assert any("failed" in line for line in lines)
 
@@ -85,9 +95,18 @@ def test_markdown_has_a_column_for_each_dataset(folder):
 def test_csv_has_the_flat_rows(folder):
     with (folder / "suite.csv").open() as file:
         rows = list(csv.DictReader(file))
-    found = [row for row in rows if row["protocol"] == row["metric"] == "accuracy"]
-    assert len(found) == 5
-    assert found[0]["letters"] == "a"
+    accuracies = [row for row in rows if row["protocol"] == row["metric"] == "accuracy"]
+    assert len(accuracies) == 5
+    assert accuracies[0]["letters"] == "a"
+
+
+def store_labels(path, data, is_right):
+    """Write labels of the problems that are right where `is_right` is true."""
+    labels = []
+    for problem, right in zip(data, is_right, strict=True):
+        choice = problem.answer if right else 1 - problem.answer
+        labels.append(f"{choice + 1}\n")
+    path.write_text("".join(labels))
 
 
 def test_a_suite_of_many_models_is_ranked_on_a_board_instead_of_letters(open_data, tmp_path):
@@ -97,20 +116,21 @@ def test_a_suite_of_many_models_is_ranked_on_a_board_instead_of_letters(open_dat
     for number in range(30):
         path = tmp_path / f"m{number}.txt"
         is_right = rng.random(len(data)) < 0.5 + number / 60
-        labels = [str(p.answer + 1 if right else 2 - p.answer) for p, right in zip(data, is_right, strict=True)]
-        path.write_text("\n".join(labels) + "\n")
+        store_labels(path, data, is_right)
         family = "twins" if number in (3, 29) else None
         models.append(SuiteModel(name=f"model {number}", predictions={data.card.name: path}, family=family))
     out = tmp_path / "suite"
     run = suite(model=models, data=[data], protocol=["accuracy", "groups"], out=out)
     matrix = SuiteMatrix(run)
     board = boards_of(matrix)[0]
-    assert board.row_count == 30
     first = board.families[0].rows[0]
+    seconds_of_twins = [family.rows[1].name for family in board.families if family.name == "twins"]
+    assert board.row_count == 30
     assert first.rank == 1
     assert "to" in first.ranks
-    assert [family.rows[1].name for family in board.families if family.name == "twins"] == ["model 3"]
+    assert seconds_of_twins == ["model 3"]
     assert matrix.pairs == []
+
     page = (out / "index.html").read_text()
     assert 'class="suite"' not in page
     assert f'href="{first.link}"' in page

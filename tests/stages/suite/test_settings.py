@@ -1,3 +1,5 @@
+"""Settings of a suite, from a file and from the call, and the refusal of those that make no suite."""
+
 import pytest
 
 from winokit.errors import BadInput, UnknownName
@@ -5,34 +7,39 @@ from winokit.stages.audit.settings import AuditSettings
 from winokit.stages.suite.settings import SuiteData, SuiteModel, SuiteSettings, read_suite
 
 
-def read(tmp_path, text, **given):
-    file = tmp_path / "suite.toml"
-    file.write_text(text)
-    return read_suite(file, SuiteSettings(**given))
+def read_settings(tmp_path, text, **settings):
+    """Settings of a suite from a file with this text, under those that are given."""
+    path = tmp_path / "suite.toml"
+    path.write_text(text)
+    return read_suite(path, SuiteSettings(**settings))
+
+
+MODELS_AND_DATA = """
+models = ["builtin", {spec = "random", name = "a guesser", family = "coins", parameters = 1}]
+shots = [0, 4]
+[[data]]
+data = "open"
+as = "choice"
+"""
 
 
 def test_a_file_names_models_and_data_or_says_more_of_them(tmp_path):
-    text = """
-        models = ["builtin", {spec = "random", name = "a guesser", family = "coins", parameters = 1}]
-        shots = [0, 4]
-        [[data]]
-        data = "open"
-        as = "choice"
-    """
-    found = read(tmp_path, text)
-    assert found.model[0] == "builtin"
-    assert (found.model[1].title, found.model[1].spec) == ("a guesser", "random?name=a guesser")
-    assert found.data == [SuiteData("open", as_="choice")]
-    assert found.shots == [0, 4]
+    settings = read_settings(tmp_path, MODELS_AND_DATA)
+    builtin, guesser = settings.model
+    assert builtin == "builtin"
+    assert (guesser.title, guesser.spec) == ("a guesser", "random?name=a guesser")
+    assert settings.data == [SuiteData("open", as_="choice")]
+    assert settings.shots == [0, 4]
 
 
 def test_what_is_typed_stands_in_the_place_of_what_the_file_says(tmp_path):
-    found = read(tmp_path, 'models = ["builtin"]\ndata = ["open"]\nlimit = 10', model=["random"])
-    assert (found.model, found.data, found.limit) == (["random"], ["open"], 10)
+    text = 'models = ["builtin"]\ndata = ["open"]\nlimit = 10'
+    settings = read_settings(tmp_path, text, model=["random"])
+    assert (settings.model, settings.data, settings.limit) == (["random"], ["open"], 10)
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "error", "message"),
     [
         ('modle = ["builtin"]', UnknownName, "No key of suite.toml named 'modle'. Did you mean 'model'"),
         ("[[models]]\nspce = 'random'", UnknownName, r"No key of \[\[model\]\] named 'spce'. Did you mean 'spec'"),
@@ -51,19 +58,20 @@ def test_what_is_typed_stands_in_the_place_of_what_the_file_says(tmp_path):
         ("protocol = ['accuracy', 'artifacts@associative']", BadInput, "name the subset apart"),
     ],
 )
-def test_a_file_that_does_not_say_what_it_must_is_refused_in_a_line(tmp_path, text, error, said):
-    with pytest.raises(error, match=said) as refused:
-        read(tmp_path, text)
-    assert "\n" not in str(refused.value)
+def test_a_file_that_does_not_say_what_it_must_is_refused_in_a_line(tmp_path, text, error, message):
+    with pytest.raises(error, match=message) as refusal:
+        read_settings(tmp_path, text)
+    assert "\n" not in str(refusal.value)
 
 
 def test_subsets_that_a_file_of_before_names_with_protocols_are_read(tmp_path):
-    found = read(tmp_path, 'protocol = ["accuracy@associative", "artifacts@associative"]')
-    assert (found.protocol, found.subset) == (["accuracy", "artifacts"], ["associative"])
+    text = 'protocol = ["accuracy@associative", "artifacts@associative"]'
+    settings = read_settings(tmp_path, text)
+    assert (settings.protocol, settings.subset) == (["accuracy", "artifacts"], ["associative"])
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("settings", "message"),
     [
         ({"scoring": ()}, "scoring: expected a name or several, found none"),
         ({"scoring": ["own", "own"]}, "scoring 'own' is named twice: name it once"),
@@ -71,11 +79,12 @@ def test_subsets_that_a_file_of_before_names_with_protocols_are_read(tmp_path):
         ({"protocol": ["acuracy"]}, "Did you mean 'accuracy'"),
     ],
 )
-def test_a_suite_refuses_what_an_audit_refuses_in_the_same_words(given, said):
-    for settings in (SuiteSettings, AuditSettings):
-        with pytest.raises((BadInput, UnknownName), match=said):
-            settings(**given)
+@pytest.mark.parametrize("kind", [SuiteSettings, AuditSettings])
+def test_a_suite_refuses_what_an_audit_refuses_in_the_same_words(kind, settings, message):
+    with pytest.raises((BadInput, UnknownName), match=message):
+        kind(**settings)
 
 
 def test_the_name_of_a_server_is_not_part_of_a_models_name():
-    assert SuiteModel("chat:tiny@http://10.0.0.7:8000/v1").title == "chat:tiny"
+    model = SuiteModel("chat:tiny@http://10.0.0.7:8000/v1")
+    assert model.title == "chat:tiny"
