@@ -8,7 +8,10 @@ from winokit.problem import Dataset
 
 
 def list_duplicates(*datasets):
-    """Kind and both rows of each pair of repeated problems, a row being numbers of a dataset and a problem in it."""
+    """Kind and both places of each pair of repeated problems.
+
+    A place is the number of the dataset and the number of the problem in it.
+    """
     return [(duplicate.kind, duplicate.first, duplicate.second) for duplicate in find_duplicates(datasets)]
 
 
