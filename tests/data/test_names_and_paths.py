@@ -1,4 +1,4 @@
-"""A name of the catalogue means its dataset, whatever lies in the working directory; a path is ./open."""
+"""A name of the catalogue means its dataset, and ./open the path, whatever lies in the working directory."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ ROW = '{"text": "The jug hit the cup because _ fell.", "candidates": ["the jug",
 
 @pytest.fixture
 def shadowed(tmp_path, monkeypatch):
-    """A working directory with a folder and a file that are called like datasets."""
+    """Working directory with a folder and a file that are called like datasets."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "mine.jsonl").write_text(ROW)
@@ -23,13 +23,15 @@ def shadowed(tmp_path, monkeypatch):
 
 def test_a_folder_called_open_does_not_hide_the_bundled_dataset(shadowed):
     data = load("open")
-    assert (data.card.name, len(data)) == ("open", 428)
+    assert data.card.name == "open"
+    assert len(data) == 428
     assert "open: the dataset of that name is read, and not the folder here; that is ./open" in data.notes
 
 
 def test_a_file_called_like_generated_data_does_not_hide_it(shadowed):
-    assert len(load("synthetic-2")) == 4
-    assert "not the file here; that is ./synthetic-2" in load("synthetic-2").notes[-1]
+    data = load("synthetic-2")
+    assert len(data) == 4
+    assert "not the file here; that is ./synthetic-2" in data.notes[-1]
     assert len(load("open+synthetic-2")) == 428 + 4
 
 
@@ -42,13 +44,15 @@ def test_a_path_is_written_with_a_dot_and_a_path_object_is_a_path(shadowed):
     assert len(load("./synthetic-2")) == 1
     assert len(load(Path("synthetic-2"))) == 1
     assert path_of("open") is None
-    assert path_of("./open") == path_of(Path("open")) == Path("open")
+    assert path_of("./open") == Path("open")
+    assert path_of(Path("open")) == Path("open")
 
 
 def test_folders_are_listed_by_their_path_and_names_stay_names(shadowed):
     assert expand(["open"]) == (["open"], [])
     assert expand(["./open"])[0] == ["open/mine.jsonl"]
-    assert [one.problems for one in winokit.stats(["open", "./open"])] == [428, 1]
+    problem_counts = [row.problems for row in winokit.stats(["open", "./open"])]
+    assert problem_counts == [428, 1]
 
 
 def test_a_file_with_a_plus_in_its_name_hides_no_dataset_either(shadowed):
@@ -71,14 +75,14 @@ def test_a_file_of_a_folder_stays_a_file_though_its_path_reads_like_a_part(shado
     assert expand(["./winogrande"])[0] == ["./winogrande/dev"]
 
 
-def offline(entry, part):
+def refuse_download(entry, part):
     raise BadInput("offline")
 
 
 def test_a_dataset_that_cannot_be_had_says_which_path_lies_here(shadowed, monkeypatch):
     monkeypatch.setenv("WINOKIT_DATA", str(shadowed))
     (shadowed / "winogrande").mkdir()
-    monkeypatch.setattr("winokit.data.download.find_file", offline)
+    monkeypatch.setattr("winokit.data.download.find_file", refuse_download)
     with pytest.raises(BadInput, match=r"^offline; the folder here is \./winogrande$"):
         load("winogrande")
 

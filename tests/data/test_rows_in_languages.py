@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.json_rows import json_lines
 
 import winokit
 from winokit.problem import Dataset
@@ -18,9 +19,12 @@ KEYS = ("sentence", "option1", "option2", "answer", "language")
 
 @pytest.fixture(params=["jsonl", "csv"])
 def mixed(request, tmp_path):
-    lines = [json.dumps(dict(zip(KEYS, row, strict=True))) for row in ROWS]
+    """Path of a file whose rows say three languages."""
     if request.param == "csv":
         lines = [";".join(row) for row in (KEYS, *ROWS)]
+    else:
+        rows = [dict(zip(KEYS, row, strict=True)) for row in ROWS]
+        lines = [json.dumps(row) for row in rows]
     path = tmp_path / f"mixed.{request.param}"
     path.write_text("\n".join(lines), "utf-8")
     return path
@@ -28,7 +32,9 @@ def mixed(request, tmp_path):
 
 def test_each_row_is_in_its_own_language(mixed):
     assert winokit.load(mixed).languages == ("en", "de", "pt-BR")
-    assert [problem.candidates[1] for problem in winokit.load(mixed, language="de")] == ["der Koffer"]
+    dataset = winokit.load(mixed, language="de")
+    second_candidates = [problem.candidates[1] for problem in dataset]
+    assert second_candidates == ["der Koffer"]
 
 
 @pytest.mark.parametrize("name", ["again.csv", "again.jsonl"])
@@ -40,16 +46,21 @@ def test_what_is_written_says_its_language_again(mixed, tmp_path, name, to):
 
 def test_a_language_that_the_text_speaks_against_is_noted(tmp_path):
     path = tmp_path / "data.jsonl"
-    row = dict(zip(KEYS[:4], ROWS[1], strict=False))
-    path.write_text("\n".join(json.dumps({**row, "sentence": f"{row['sentence']} {i}"}) for i in range(5)), "utf-8")
+    sentence, first, second, answer, _ = ROWS[1]
+    row = {"option1": first, "option2": second, "answer": answer}
+    rows = [row | {"sentence": f"{sentence} {number}"} for number in range(5)]
+    path.write_text(json_lines(rows), "utf-8")
     (note,) = winokit.load(path, language="fr").notes
     assert note.endswith("looks like German (de); treated as French (fr), as stated")
-    assert not winokit.load(path, language="de-AT").notes
+    austrian = winokit.load(path, language="de-AT")
+    assert not austrian.notes
 
 
 def test_nothing_has_no_language():
-    assert len(winokit.load(Dataset([]), language="de")) == 0
+    empty = winokit.load(Dataset([]), language="de")
+    assert len(empty) == 0
 
 
 def test_codes_are_written_as_bcp_47_writes_them():
-    assert [check_code(code) for code in ("PT-br", "zh-hant", "de")] == ["pt-BR", "zh-Hant", "de"]
+    codes = [check_code(code) for code in ("PT-br", "zh-hant", "de")]
+    assert codes == ["pt-BR", "zh-Hant", "de"]

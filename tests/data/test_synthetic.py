@@ -1,3 +1,5 @@
+"""Synthetic twins are balanced, and their planted word goes with the answer."""
+
 import pytest
 
 from winokit.data.checks.groups import find_groups
@@ -13,28 +15,36 @@ def test_the_same_seed_gives_the_same_twins():
 def test_the_planted_word_goes_with_the_answer_and_others_do_not():
     for problem in synthetic(200, bias=0.5, seed=1):
         word = problem.after.rstrip(".").rpartition(", ")[2]
-        assert (word in PLANTED) == problem.labels["planted"]
-        if problem.labels["planted"]:
+        is_planted = problem.labels["planted"]
+        assert (word in PLANTED) == is_planted
+        if is_planted:
             assert word == PLANTED[problem.answer]
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.3, 1.0])
 def test_the_planted_share_is_what_was_asked_for(bias):
-    assert sum(problem.labels["planted"] for problem in synthetic(100, bias=bias)) == 200 * bias
+    problems = synthetic(100, bias=bias)
+    planted_count = sum(problem.labels["planted"] for problem in problems)
+    assert planted_count == 200 * bias
 
 
 def test_answers_are_balanced_within_every_pair():
-    assert all(sorted(p.answer for p in members) == [0, 1] for members in synthetic(100).groups.values())
+    groups = synthetic(100).groups
+    for members in groups.values():
+        answers = sorted(problem.answer for problem in members)
+        assert answers == [0, 1]
 
 
 def test_twins_are_people_of_one_gender():
     for problem in synthetic(200):
-        assert len({ENGLISH.gender_of(candidate) for candidate in problem.candidates}) == 1
+        genders = {ENGLISH.gender_of(candidate) for candidate in problem.candidates}
+        assert len(genders) == 1
 
 
 def test_groups_are_found_without_their_names():
     dataset = synthetic(100, bias=0)
-    assert len(find_groups(dataset, use_ids=False).groups) == 100
+    groups = find_groups(dataset, use_ids=False).groups
+    assert len(groups) == 100
 
 
 @pytest.mark.parametrize(("n", "bias"), [(-1, 0.5), (10, 1.5)])

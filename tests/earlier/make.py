@@ -31,7 +31,7 @@ from winokit.cli.main import app
 
 HERE = Path(__file__).parent
 FILES = HERE / "files"
-PACKED = {
+ARCHIVES = {
     "data": "*.jsonl X.npy X.json model",
     "audit": "audit listed labels.lst",
     "answers": "answers.sqlite answered",
@@ -45,7 +45,7 @@ PACKED = {
     "study-0001": "study-0001",
     "study-0002": "study-0002",
 }
-"""What each archive holds."""
+"""Names of the files and folders in each archive."""
 SIZES = {"num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 4, "intermediate_size": 4}
 TRAINING = "--model hf:model --batch-size 4 --learning-rate 0.01"
 AFLITE = (
@@ -56,15 +56,18 @@ CHAT = "chat:parrot@http://127.0.0.1:9417/v1?retries=0&concurrency=1"
 CORPUS = "I could not carry him because I was tired.\n\nHe could not carry the girl because she was heavy.\n"
 
 
-def run(line: str, *more: str) -> str:
-    done = CliRunner().invoke(app, [*line.split(), *more], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+def run_command(line: str, *more: str) -> str:
+    """Run a command line and return what it printed."""
+    arguments = [*line.split(), *more]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
-def beside(place: str):
-    """A module that tests of other folders share."""
-    spec = importlib.util.spec_from_file_location(Path(place).stem, HERE.parent / f"{place}.py")
+def import_shared(place: str):
+    """Import a module that tests of other folders share."""
+    module_path = HERE.parent / f"{place}.py"
+    spec = importlib.util.spec_from_file_location(Path(place).stem, module_path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -72,76 +75,82 @@ def beside(place: str):
 
 
 def data() -> None:
-    """Parts of the bundled twins that have nothing in common, and features that give some answers away."""
+    """Write parts of the bundled twins that have nothing in common, and features that give some answers away."""
     from winokit.scoring.features import write_features
 
     bundled = winokit.load("open")
     parts = {"twins": (0, 12), "train": (20, 36), "more": (36, 44), "dev": (44, 52), "test": (52, 60)}
     parts |= {"filtered": (100, 160), "released": (200, 248)}
     for name, (start, end) in parts.items():
-        winokit.write(winokit.Dataset(bundled[start:end], winokit.Card(name)), Path(f"{name}.jsonl"), "jsonl")
+        dataset = winokit.Dataset(bundled[start:end], winokit.Card(name))
+        winokit.write(dataset, Path(f"{name}.jsonl"), "jsonl")
     filtered = winokit.load("filtered.jsonl")
     answers = np.array([problem.answer for problem in filtered])
-    features = np.random.default_rng(0).normal(size=(len(filtered), 4))
-    features[::3, 0] += 3 * (2 * answers[::3] - 1)
-    write_features(features.astype(np.float32), filtered, Path("X.npy"), {"model": "planted", "features": "difference"})
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(len(filtered), 4))
+    signs = 2 * answers[::3] - 1
+    features[::3, 0] += 3 * signs
+    single_precision = features.astype(np.float32)
+    write_features(single_precision, filtered, Path("X.npy"), {"model": "planted", "features": "difference"})
 
 
 def model() -> None:
-    beside("formalizations/tiny").tiny("bert", Path("model"), **SIZES, initializer_range=0.5)
+    import_shared("formalizations/tiny").tiny("bert", Path("model"), **SIZES, initializer_range=0.5)
 
 
 def hunting() -> None:
     Path("corpus.txt").write_text(CORPUS)
-    run("hunt index corpus.txt --out index.db")
+    run_command("hunt index corpus.txt --out index.db")
     start = "Nora could not carry Ines because "
-    people = ("Nora", "Ines")
-    twins = [winokit.Problem(start, f" was {end}.", people, right) for end, right in (("tired", 0), ("heavy", 1))]
-    winokit.write(winokit.Dataset(twins, winokit.Card("carried")), Path("carried.jsonl"), "jsonl")
+    tired = winokit.Problem(start, " was tired.", ("Nora", "Ines"), 0)
+    heavy = winokit.Problem(start, " was heavy.", ("Nora", "Ines"), 1)
+    dataset = winokit.Dataset([tired, heavy], winokit.Card("carried"))
+    winokit.write(dataset, Path("carried.jsonl"), "jsonl")
 
 
 def scoring() -> None:
-    """Two audits; answers of every kind: log-probabilities of pieces, scores, features, replies."""
+    """Write two audits and answers of every kind: log-probabilities of pieces, scores, features and replies."""
     scorings = "--scoring masked-candidate --scoring pseudo-likelihood"
-    run(f"audit twins.jsonl --model hf:model {scorings} --out audit --cache off")
+    run_command(f"audit twins.jsonl --model hf:model {scorings} --out audit --cache off")
     Path("labels.lst").write_text("1\n2\n" * 5 + "1\n1\n")
-    run("audit twins.jsonl --predictions labels.lst --out listed --cache off")
+    run_command("audit twins.jsonl --predictions labels.lst --out listed --cache off")
     few = "twins.jsonl --limit 4 --cache answers.sqlite"
     Path("answered").mkdir()
     for name in ("masked-candidate", "pseudo-likelihood"):
-        run(f"score {few} --model hf:model --scoring {name} --out answered/{name}.jsonl")
-    run("score carried.jsonl --model hunter:index.db?parser=rules --out answered/hunter.jsonl --cache answers.sqlite")
-    run(f"embed {few} --model hf:model --out answered/features.npy")
-    chat = beside("models/chat_server")
+        run_command(f"score {few} --model hf:model --scoring {name} --out answered/{name}.jsonl")
+    hunter = "hunter:index.db?parser=rules"
+    run_command(f"score carried.jsonl --model {hunter} --out answered/hunter.jsonl --cache answers.sqlite")
+    run_command(f"embed {few} --model hf:model --out answered/features.npy")
+    chat = import_shared("models/chat_server")
     with chat.ChatServer(lambda number, body: chat.says("AB"[number % 2]), port=9417):
-        run(f"score {few} --model {CHAT} --out answered/chat.jsonl")
+        run_command(f"score {few} --model {CHAT} --out answered/chat.jsonl")
 
 
 def filtering() -> None:
-    """One run to its end, and the same stopped after two phases."""
+    """Write a filtering that ran to its end, and the same stopped after two phases."""
     from winokit.debias import checkpoint
 
-    run(f"{AFLITE} --out debiased")
-    whole = checkpoint.save
+    run_command(f"{AFLITE} --out debiased")
+    save_checkpoint = checkpoint.save
     phases = []
 
     def save(*arguments) -> None:
-        whole(*arguments)
+        save_checkpoint(*arguments)
         phases.append(arguments)
         if len(phases) == 2:
             raise KeyboardInterrupt
 
     checkpoint.save = save
     CliRunner().invoke(app, [*AFLITE.split(), "--out", "stopped-filter"])
-    checkpoint.save = whole
+    checkpoint.save = save_checkpoint
 
 
 def training() -> None:
-    """A trained model, the same stopped after four steps, and runs of many."""
+    """Write a trained model, the same stopped after four steps, and runs of many."""
     from winokit.training.learner import Learner
 
     train = f"train train.jsonl --dev dev.jsonl --test test.jsonl {TRAINING} --formalization mc-sent --epochs 2"
-    run(f"{train} --checkpoint-every 2 --out trained")
+    run_command(f"{train} --checkpoint-every 2 --out trained")
     step = Learner._step
 
     def stopping(self: Learner) -> None:
@@ -150,34 +159,39 @@ def training() -> None:
         step(self)
 
     Learner._step = stopping
-    CliRunner().invoke(app, [*train.split(), "--checkpoint-every", "2", "--out", "stopped-training"])
+    arguments = [*train.split(), "--checkpoint-every", "2", "--out", "stopped-training"]
+    CliRunner().invoke(app, arguments)
     Learner._step = step
     sets = "--dev dev.jsonl --test test.jsonl"
-    run(f"search train.jsonl {sets} {TRAINING} --epochs 1 --trials 2 --formalization mc-mlm --out search")
-    run(f"curve train.jsonl {sets} {TRAINING} --epochs 1 --sizes 0,8,all --restarts 2 --out curve")
+    run_command(f"search train.jsonl {sets} {TRAINING} --epochs 1 --trials 2 --formalization mc-mlm --out search")
+    run_command(f"curve train.jsonl {sets} {TRAINING} --epochs 1 --sizes 0,8,all --restarts 2 --out curve")
     arms = "--train train.jsonl --train train.jsonl>more.jsonl --test test.jsonl --choose dev.jsonl"
-    run(f"transfer {arms} {TRAINING} --epochs 1 --seed 1 --seed 2 --out transfer")
+    run_command(f"transfer {arms} {TRAINING} --epochs 1 --seed 1 --seed 2 --out transfer")
 
 
 def releasing() -> None:
-    made = "--name small --licence CC0-1.0 --date 2026-11-16 --dev 8 --test 12 --sizes 4,8,12,16,20"
-    run(f"release released.jsonl --out release {made}")
-    labels = [json.loads(line)["answer"] for line in Path("release.hidden/labels.jsonl").read_text().splitlines()]
-    wrong = (0, 1, 6)
-    choices = [1 - label if row in wrong else label for row, label in enumerate(labels)]
-    Path("submission.lst").write_text("".join(f"{choice + 1}\n" for choice in choices))
+    release_options = "--name small --licence CC0-1.0 --date 2026-11-16 --dev 8 --test 12 --sizes 4,8,12,16,20"
+    run_command(f"release released.jsonl --out release {release_options}")
+    lines = Path("release.hidden/labels.jsonl").read_text().splitlines()
+    labels = [json.loads(line)["answer"] for line in lines]
+    wrong_rows = (0, 1, 6)
+    for row in wrong_rows:
+        labels[row] = 1 - labels[row]
+    lines = [f"{label + 1}\n" for label in labels]
+    Path("submission.lst").write_text("".join(lines))
     Path("graded").mkdir()
-    told = "--formalization mc-sent --training-data train_xl --trials 3 --out graded/submission.json"
-    run(f"grade release submission.lst {told}")
+    grade_options = "--formalization mc-sent --training-data train_xl --trials 3 --out graded/submission.json"
+    run_command(f"grade release submission.lst {grade_options}")
 
 
 def study(name: str) -> None:
-    """Two pairs of twins and six votes, by five workers."""
+    """Write a study with two pairs of twins and six votes, by five workers."""
     from winokit.collect import submissions, tasks, workers
     from winokit.collect.config import parse_config
     from winokit.collect.study import Study
 
-    settings = {"quality": {"quiz_pass_mark": 0, "gold_share": 0}, "tasks": {"twins": 2, "votes": 3}}
+    quality = {"quiz_pass_mark": 0, "gold_share": 0}
+    settings = {"quality": quality, "tasks": {"twins": 2, "votes": 3}}
     opened = Study.create(name, parse_config({"title": "Gates", **settings}))
     people = [workers.join(opened, "links") for _ in range(5)]
     for person in people:
@@ -215,22 +229,32 @@ def tidy() -> None:
                 database.execute("VACUUM")
     for path in Path().rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
-        if any(name in content for name in (b"/work", b"/tmp", b"/root", b"/home")):
+        machine_folders = [name for name in (b"/work", b"/tmp", b"/root", b"/home") if name in content]
+        if machine_folders:
             raise ValueError(f"{path}: names a folder of this machine")
+
+
+def files_below(pattern: str) -> list[Path]:
+    """Files that match a pattern, and those in matching folders, in order."""
+    paths = []
+    for match in Path().glob(pattern):
+        paths += [match, *match.rglob("*")]
+    return sorted(path for path in paths if path.is_file())
 
 
 def pack(name: str) -> None:
     """Write an archive that says nothing of who made it, or when."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for pattern in PACKED[name].split():
-            for path in sorted(one for top in Path().glob(pattern) for one in (top, *top.rglob("*")) if one.is_file()):
+        for pattern in ARCHIVES[name].split():
+            for path in files_below(pattern):
                 entry = tarfile.TarInfo(str(path))
                 entry.size = path.stat().st_size
                 entry.mode = path.stat().st_mode & 0o777  # secrets are their owner's
                 archive.addfile(entry, io.BytesIO(path.read_bytes()))
     FILES.mkdir(exist_ok=True)
-    (FILES / f"{name}.tar.gz").write_bytes(gzip.compress(out.getvalue(), mtime=0))
+    packed = gzip.compress(out.getvalue(), mtime=0)
+    (FILES / f"{name}.tar.gz").write_bytes(packed)
 
 
 def main() -> None:
@@ -243,7 +267,7 @@ def main() -> None:
                 make()
         study(only[0] if only else "study-0002")
         tidy()
-        for name in only or [name for name in PACKED if name != "study-0001"]:
+        for name in only or [name for name in ARCHIVES if name != "study-0001"]:
             pack(name)
         os.chdir(HERE)
 

@@ -1,4 +1,4 @@
-"""German: candidates in every case, pronouns filled in theirs, and what cannot be known refused by name."""
+"""German candidates are found and filled in in every case, and what cannot be known is refused by name."""
 
 import json
 import random
@@ -25,37 +25,41 @@ from winokit.text.language import detect, left_out
 IDS = [f"{pair.candidates[0]}-{pair.candidates[1]}-{which}" for pair, which in TWINS]
 
 
-def german(text, *candidates, pronoun=None):
+def german_problem(text, *candidates, pronoun=None):
     before, after = text.split("_")
     return Problem(before, after, candidates, 0, pronoun, language="de")
 
 
 @pytest.fixture(scope="module")
 def data():
-    return winokit.Dataset([problem(*each) for each in TWINS], winokit.Card("german", language="de"))
+    problems = [problem(*each) for each in TWINS]
+    return winokit.Dataset(problems, winokit.Card("german", language="de"))
 
 
 @pytest.mark.parametrize(("pair", "which"), TWINS, ids=IDS)
 def test_candidates_are_found_where_they_stand(pair, which):
-    made = problem(pair, which)
-    assert [(m.candidate, m.start, m.end) for m in GERMAN.mentions(made.text, made.candidates)] == mentions(pair, which)
+    example = problem(pair, which)
+    found_mentions = GERMAN.mentions(example.text, example.candidates)
+    places = [(mention.candidate, mention.start, mention.end) for mention in found_mentions]
+    assert places == mentions(pair, which)
 
 
 @pytest.mark.parametrize(("pair", "which"), TWINS, ids=IDS)
 def test_candidates_take_the_place_and_the_case_of_the_pronoun(pair, which):
-    made = problem(pair, which)
-    texts = [substitute(made, candidate).text for candidate in made.candidates]
+    example = problem(pair, which)
+    texts = [substitute(example, candidate).text for candidate in example.candidates]
     assert texts == [filled(pair, which, 0), filled(pair, which, 1)]
 
 
 @pytest.mark.parametrize(("pair", "which"), TWINS, ids=IDS)
 def test_candidates_change_places_or_it_is_said_why_not(pair, which):
-    made = switch(problem(pair, which))
+    switched = switch(problem(pair, which))
     expected = twin(pair.switched, which)
     if expected.startswith("!"):
-        assert made == expected[1:]
+        assert switched == expected[1:]
     else:
-        assert (made.text, made.answer) == (expected, 1 - which)
+        assert switched.text == expected
+        assert switched.answer == 1 - which
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,8 @@ def test_every_candidate_of_the_twins_is_mentioned(data):
     ],
 )
 def test_the_pronoun_says_the_case_and_the_candidate_the_gender(pronoun, candidate, text):
-    assert substitute(german("Da war _ neu.", candidate, "das Ding", pronoun=pronoun), candidate).text == text
+    example = german_problem("Da war _ neu.", candidate, "das Ding", pronoun=pronoun)
+    assert substitute(example, candidate).text == text
 
 
 @pytest.mark.parametrize(
@@ -151,32 +156,45 @@ def test_the_pronoun_says_the_case_and_the_candidate_the_gender(pronoun, candida
     ],
 )
 def test_who_owns_stands_in_the_genitive(text, pronoun, candidate, expected):
-    assert substitute(german(text, candidate, "das Ding", pronoun=pronoun), candidate).text == expected
+    example = german_problem(text, candidate, "das Ding", pronoun=pronoun)
+    assert substitute(example, candidate).text == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "pronoun", "why"),
+    ("text", "pronoun"),
     [
-        ("Der Hut fiel auf die Bank, die nass war, als _ riss.", None, "a pronoun that may fit one alone"),
-        ("Auf der Bank lag sein Hut, als _ brach.", None, "a pronoun that may fit one alone"),
-        ("Der Hut fiel auf die Bank, als _ brach.", "er", "a pronoun that may fit one alone"),
-        ("Der Hut fiel auf eine Bank, als _ brach.", None, None),
-        ("Der schöne Hut fiel vom Haken auf die alte Bank, als _ brach.", None, None),
+        ("Der Hut fiel auf die Bank, die nass war, als _ riss.", None),
+        ("Auf der Bank lag sein Hut, als _ brach.", None),
+        ("Der Hut fiel auf die Bank, als _ brach.", "er"),
     ],
 )
-def test_nouns_of_two_genders_change_places_only_where_nothing_else_has_to_agree(text, pronoun, why):
-    made = switch(german(text, "der Hut", "die Bank", pronoun=pronoun))
-    assert why in made if why else isinstance(made, Problem), made
+def test_nouns_of_two_genders_stay_where_something_else_has_to_agree(text, pronoun):
+    example = german_problem(text, "der Hut", "die Bank", pronoun=pronoun)
+    assert "a pronoun that may fit one alone" in switch(example)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Hut fiel auf eine Bank, als _ brach.",
+        "Der schöne Hut fiel vom Haken auf die alte Bank, als _ brach.",
+    ],
+)
+def test_nouns_of_two_genders_change_places_where_nothing_else_has_to_agree(text):
+    example = german_problem(text, "der Hut", "die Bank")
+    switched = switch(example)
+    assert isinstance(switched, Problem), switched
 
 
 def test_sharp_s_stays_sharp():
-    made = switch(german("Außer dem Hut lag auf der weißen Bank nichts, bis _ brach.", "der Hut", "die Bank"))
-    assert made.text == "Außer der Bank lag auf dem weißen Hut nichts, bis _ brach."
+    example = german_problem("Außer dem Hut lag auf der weißen Bank nichts, bis _ brach.", "der Hut", "die Bank")
+    assert switch(example).text == "Außer der Bank lag auf dem weißen Hut nichts, bis _ brach."
 
 
 def test_adjectives_of_the_text_and_articles_bend_to_the_gender_that_comes():
-    made = switch(german("Der schöne Hut fiel zum Ufer und auf eine alte Bank, als _ brach.", "der Hut", "die Bank"))
-    assert made.text == "Die schöne Bank fiel zum Ufer und auf einen alten Hut, als _ brach."
+    text = "Der schöne Hut fiel zum Ufer und auf eine alte Bank, als _ brach."
+    example = german_problem(text, "der Hut", "die Bank")
+    assert switch(example).text == "Die schöne Bank fiel zum Ufer und auf einen alten Hut, als _ brach."
 
 
 @pytest.mark.parametrize(
@@ -192,23 +210,27 @@ def test_adjectives_of_the_text_and_articles_bend_to_the_gender_that_comes():
     ],
 )
 def test_articles_melt_into_prepositions_and_out_of_them(one, other, first):
-    made = switch(german(f"Nele kam {one} und {other}, als _ fuhr.", first, "die Bahn"))
-    assert made.text == f"Nele kam {other} und {one}, als _ fuhr."
+    example = german_problem(f"Nele kam {one} und {other}, als _ fuhr.", first, "die Bahn")
+    assert switch(example).text == f"Nele kam {other} und {one}, als _ fuhr."
 
 
 def test_what_is_switched_there_and_back_is_the_same(data):
-    for each in data:
-        made = switch(each)
-        back = made if isinstance(made, str) else switch(made)
-        assert isinstance(back, str) or back.text == each.text
+    for example in data:
+        switched = switch(example)
+        if isinstance(switched, str):
+            continue
+        switched_back = switch(switched)
+        assert isinstance(switched_back, str) or switched_back.text == example.text
 
 
 def test_two_names_of_one_gender_look_switchable_and_things_of_two_kinds_do_not():
-    assert looks_switchable(german("Nele half Ute, als _ fiel.", "Nele", "Ute", pronoun="sie")) is None
-    assert looks_switchable(german("Nele half Uwe, als _ fiel.", "Nele", "Uwe")) == "names of two genders"
-    things = german("Der Hut lag am Ast, als _ fiel.", "der Hut", "der Ast")
+    women = german_problem("Nele half Ute, als _ fiel.", "Nele", "Ute", pronoun="sie")
+    assert looks_switchable(women) is None
+    people = german_problem("Nele half Uwe, als _ fiel.", "Nele", "Uwe")
+    assert looks_switchable(people) == "names of two genders"
+    things = german_problem("Der Hut lag am Ast, als _ fiel.", "der Hut", "der Ast")
     assert looks_switchable(things) == "things of different kinds"
-    hats = german("Der rote Hut lag am blauen Hut, als _ fiel.", "der rote Hut", "der blaue Hut")
+    hats = german_problem("Der rote Hut lag am blauen Hut, als _ fiel.", "der rote Hut", "der blaue Hut")
     assert looks_switchable(hats) is None
 
 
@@ -231,7 +253,7 @@ def test_the_gender_of_a_pronoun_is_that_of_a_noun(candidates, pronoun, why):
 
 
 def test_candidates_leave_the_text_with_their_articles():
-    hat = german("Der Hut des Wirts lag bei den Hüten im Regal, weil _ neu war.", "der Wirt", "das Regal")
+    hat = german_problem("Der Hut des Wirts lag bei den Hüten im Regal, weil _ neu war.", "der Wirt", "das Regal")
     assert no_cands(hat).text == "Der Hut lag bei den Hüten im, weil _ neu war."
 
 
@@ -244,15 +266,20 @@ def test_candidates_leave_the_text_with_their_articles():
     ],
 )
 def test_a_text_is_cut_at_german_connectives_and_not_at_abbreviations(text, part):
-    assert part_sent(german(text, "Tom", "Uwe")).text == part
+    example = german_problem(text, "Tom", "Uwe")
+    assert part_sent(example).text == part
 
 
-def test_the_special_word_is_asked_for_unless_it_moves_with_the_candidate():
-    one = german("Der Hut lag am Ast, weil _ nass war.", "der Hut", "der Ast", pronoun="er")
-    assert special_word_problem(one, one.replace(after=" rau war.", answer=1)).text.endswith("weil der Hut _ war.")
-    one = german("Der Hut lag am Ast, weil _ neue Farbe auffiel.", "der Hut", "der Ast", pronoun="seine")
-    moved = special_word_problem(one, one.replace(after=" alte Farbe auffiel.", answer=1))
-    assert moved == "the special word moves or changes with the candidate"
+def test_the_special_word_is_asked_for():
+    wet = german_problem("Der Hut lag am Ast, weil _ nass war.", "der Hut", "der Ast", pronoun="er")
+    rough = wet.replace(after=" rau war.", answer=1)
+    assert special_word_problem(wet, rough).text.endswith("weil der Hut _ war.")
+
+
+def test_a_special_word_that_moves_with_the_candidate_is_not_asked_for():
+    new = german_problem("Der Hut lag am Ast, weil _ neue Farbe auffiel.", "der Hut", "der Ast", pronoun="seine")
+    old = new.replace(after=" alte Farbe auffiel.", answer=1)
+    assert special_word_problem(new, old) == "the special word moves or changes with the candidate"
 
 
 @pytest.mark.parametrize(
@@ -271,26 +298,33 @@ def test_german_quotes_and_abbreviations_are_known(before, opens):
 
 
 def test_the_language_is_recognised(data):
-    assert detect([p.sentence for p in data]) == "de"
+    sentences = [example.sentence for example in data]
+    assert detect(sentences) == "de"
 
 
 def test_what_german_has_no_rules_for_is_said():
-    assert [line.split(": ")[1] for line in left_out(["de"])] == ["pronoun scoring, knowledge hunting"]
+    missing_parts = [line.split(": ")[1] for line in left_out(["de"])]
+    assert missing_parts == ["pronoun scoring, knowledge hunting"]
 
 
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_twins_are_found_without_ids(data, seed):
-    rows = list(data)
+    problems = list(data)
     if seed is not None:
-        random.Random(seed).shuffle(rows)
-    found = {frozenset(rows[row].before for row in group) for group in find_groups(winokit.Dataset(rows)).groups}
-    assert len(found) == len(PAIRS)
+        random.Random(seed).shuffle(problems)
+    groups = find_groups(winokit.Dataset(problems))
+    beginnings = set()
+    for rows in groups.groups:
+        beginnings.add(frozenset(problems[row].before for row in rows))
+    assert len(beginnings) == len(PAIRS)
 
 
 def test_every_variant_can_be_made_of_some(data):
-    grouped = winokit.Dataset([p.replace(group=str(row // 2)) for row, p in enumerate(data)], data.card)
-    made = make_variants(grouped)
-    assert {name: len(variant.problems) for name, variant in made.items()} == {
+    pairs = [example.replace(group=str(row // 2)) for row, example in enumerate(data)]
+    grouped = winokit.Dataset(pairs, data.card)
+    variants = make_variants(grouped)
+    problem_counts = {name: len(variant.problems) for name, variant in variants.items()}
+    assert problem_counts == {
         "no-cands": 72,
         "part-sent": 72,
         "local-context": 72,
@@ -301,16 +335,22 @@ def test_every_variant_can_be_made_of_some(data):
 
 
 def test_what_was_made_of_german_is_german_and_a_fine_tuned_model_is_told(data):
-    twins = data[0], data[1]
-    assert special_word_problem(*twins).language == "de"
+    twins = (data[0], data[1])
+    special_word_question = special_word_problem(*twins)
+    assert special_word_question.language == "de"
     (request,) = own.ask(twins[0], Setting())
     assert dict(request.labels)["language"] == "de"
 
 
 def test_candidates_are_found_in_no_text_that_has_not_their_words():
+    candidates = []
+    for pair in PAIRS:
+        candidates.extend(pair.candidates)
+    heads = {candidate: GERMAN.head(candidate) for candidate in candidates}
     for pair, which in TWINS:
         text = problem(pair, which).text
-        absent = [name for other in PAIRS for name in other.candidates if GERMAN.head(name) not in text.casefold()]
+        small_text = text.casefold()
+        absent = [candidate for candidate in candidates if heads[candidate] not in small_text]
         assert GERMAN.mentions(text, absent) == []
 
 
@@ -321,12 +361,19 @@ def test_an_audit_says_what_the_builtin_model_reads(tmp_path, data):
 
 def test_a_release_says_its_language(tmp_path, data):
     path = tmp_path / "zwillinge.jsonl"
-    rows = [{"text": p.text, "candidates": p.candidates, "answer": p.answer, "pronoun": p.pronoun} for p in data]
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-    winokit.release(path, out=tmp_path / "out")
-    assert json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))["language"] == "de"
-    assert json.loads((tmp_path / "out/croissant.json").read_text("utf-8"))["inLanguage"] == "de"
-    assert "language:\n- de" in (tmp_path / "out/README.md").read_text("utf-8")
+    rows = []
+    for example in data:
+        row = {"text": example.text, "candidates": example.candidates}
+        row |= {"answer": example.answer, "pronoun": example.pronoun}
+        rows.append(json.dumps(row, ensure_ascii=False))
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    out = tmp_path / "out"
+    winokit.release(path, out=out)
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    croissant = json.loads((out / "croissant.json").read_text("utf-8"))
+    assert manifest["language"] == "de"
+    assert croissant["inLanguage"] == "de"
+    assert "language:\n- de" in (out / "README.md").read_text("utf-8")
 
 
 def test_structure_is_told_by_german_connectives(data):

@@ -1,9 +1,9 @@
 """A problem is read by the rules of its own language, and what has none is left out by name."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
+from support.json_rows import json_lines
 
 import winokit
 from winokit.data.checks.checkup import check
@@ -17,18 +17,24 @@ from winokit.text.english import ENGLISH
 from winokit.text.language import ABILITIES, LANGUAGES, Language, detect, language_of, left_out
 from winokit.text.words import letters, same_words
 
-# Swahili, which has no pack; written for these tests.
+# Swahili has no pack. The sentences were written for these tests.
+BEFORE = "Kombe halitoshei kwenye sanduku kwa sababu "
 SWAHILI = [
-    Problem("Kombe halitoshei kwenye sanduku kwa sababu ", f" ni {size} mno.", ("kombe", "sanduku"), answer, "hilo")
-    for answer, size in enumerate(("kubwa", "dogo"))
+    Problem(BEFORE, " ni kubwa mno.", ("kombe", "sanduku"), 0, "hilo"),
+    Problem(BEFORE, " ni dogo mno.", ("kombe", "sanduku"), 1, "hilo"),
 ]
+SWAHILI_TWINS = [problem.replace(language="sw", group="g") for problem in SWAHILI]
 
 
-def swahili_file(tmp_path, **card):
+def write_swahili(tmp_path, **card):
+    """Write the problems below a card with these fields, or without a card and four times if there are none."""
     path = tmp_path / "kombe.jsonl"
-    rows = [{"text": p.text, "candidates": list(p.candidates), "answer": p.answer, "pronoun": "hilo"} for p in SWAHILI]
+    rows = []
+    for problem in SWAHILI:
+        row = {"text": problem.text, "candidates": list(problem.candidates)}
+        rows.append(row | {"answer": problem.answer, "pronoun": "hilo"})
     lines = [{"card": {"name": "kombe", **card}}, *rows] if card else rows * 4
-    path.write_text("".join(json.dumps(row) + "\n" for row in lines))
+    path.write_text(json_lines(lines))
     return path
 
 
@@ -52,24 +58,26 @@ def test_a_problem_says_nothing_of_its_language_in_its_id():
 
 
 def test_the_content_hash_of_english_is_as_it_was_and_another_language_changes_it():
-    assert Dataset(SWAHILI).content_hash != Dataset(p.replace(language="sw") for p in SWAHILI).content_hash
+    in_swahili = Dataset(problem.replace(language="sw") for problem in SWAHILI)
+    assert Dataset(SWAHILI).content_hash != in_swahili.content_hash
 
 
 def test_a_language_that_is_given_is_that_of_card_and_problems(tmp_path):
-    loaded = winokit.load(swahili_file(tmp_path), language="sw")
-    assert loaded.card.language == "sw"
-    assert loaded.languages == ("sw",)
-    assert len(loaded.groups) == 4
+    dataset = winokit.load(write_swahili(tmp_path), language="sw")
+    assert dataset.card.language == "sw"
+    assert dataset.languages == ("sw",)
+    assert len(dataset.groups) == 4
 
 
 def test_a_card_says_the_language(tmp_path):
-    assert winokit.load(swahili_file(tmp_path, language="sw")).languages == ("sw",)
+    dataset = winokit.load(write_swahili(tmp_path, language="sw"))
+    assert dataset.languages == ("sw",)
 
 
 def test_text_that_is_in_no_known_language_is_not_taken_for_english(tmp_path):
-    loaded = winokit.load(swahili_file(tmp_path))
-    assert loaded.languages == ("und",)
-    assert any("language not recognised" in note for note in loaded.notes)
+    dataset = winokit.load(write_swahili(tmp_path))
+    assert dataset.languages == ("und",)
+    assert any("language not recognised" in note for note in dataset.notes)
 
 
 def test_too_little_text_is_taken_for_english():
@@ -78,49 +86,53 @@ def test_too_little_text_is_taken_for_english():
 
 def test_no_code_is_refused_with_an_example(tmp_path):
     with pytest.raises(BadInput, match="'german': expected a BCP 47 code, such as en, de or pt-BR"):
-        winokit.load(swahili_file(tmp_path), language="german")
+        winokit.load(write_swahili(tmp_path), language="german")
 
 
 def test_the_language_is_written_and_read_again(tmp_path):
-    loaded = winokit.load(swahili_file(tmp_path), language="sw")
-    winokit.convert(loaded, tmp_path / "again.jsonl")
+    dataset = winokit.load(write_swahili(tmp_path), language="sw")
+    winokit.convert(dataset, tmp_path / "again.jsonl")
     again = winokit.load(tmp_path / "again.jsonl")
-    assert again == loaded
+    assert again == dataset
     assert again.languages == ("sw",)
 
 
 def test_of_several_languages_one_is_taken_and_named(tmp_path):
-    both = Dataset([*(p.replace(language="sw") for p in SWAHILI), *winokit.load("open")[:4]], Card("both"))
-    some = winokit.load(both, language="sw")
-    assert (len(some), some.card.name, some.card.language) == (2, "both, sw", "sw")
+    bilingual = Dataset([*SWAHILI_TWINS, *winokit.load("open")[:4]], Card("both"))
+    swahili = winokit.load(bilingual, language="sw")
+    assert len(swahili) == 2
+    assert swahili.card.name == "both, sw"
+    assert swahili.card.language == "sw"
     with pytest.raises(BadInput, match="both: no problem in 'fr'; there are sw, en"):
-        winokit.load(both, language="fr")
+        winokit.load(bilingual, language="fr")
 
 
 def test_variants_without_rules_are_refused_by_name():
-    problems = Dataset([p.replace(language="sw", group="g") for p in SWAHILI])
-    made = make_variants(problems)
-    assert "local-context" in made
-    assert "special-word" in made
-    assert not {"switched", "no-cands", "part-sent"} & made.keys()
-    assert left_out(problems.languages, ["switched", "no-cands", "part-sent", "local-context"]) == [
-        "'sw' has no rules for these, so they are left out: switched, no-cands, part-sent"
-    ]
+    problems = Dataset(SWAHILI_TWINS)
+    variants = make_variants(problems)
+    assert "local-context" in variants
+    assert "special-word" in variants
+    assert not {"switched", "no-cands", "part-sent"} & variants.keys()
+    notes = left_out(problems.languages, ["switched", "no-cands", "part-sent", "local-context"])
+    assert notes == ["'sw' has no rules for these, so they are left out: switched, no-cands, part-sent"]
 
 
 def test_a_check_judges_nothing_by_english_rules_and_says_so():
     problem = Problem("Vikombe ", " ni vingi.", ("the cups", "the trays"), 0, language="sw")
-    found = check([Dataset([problem])], ["rules"], "winogrande")
-    assert {finding.message.split(":")[0] for finding in found if finding.warns} == {"rule length"}
-    assert [finding.message for finding in found if finding.check == "language"] == [
+    findings = check([Dataset([problem])], ["rules"], "winogrande")
+    warning_rules = {finding.message.split(":")[0] for finding in findings if finding.warns}
+    assert warning_rules == {"rule length"}
+    language_messages = [finding.message for finding in findings if finding.check == "language"]
+    assert language_messages == [
         "'sw' has no rules for these, so they are left out: candidates however they are inflected, names and genders"
     ]
 
 
 def test_an_audit_says_what_it_left_out():
-    run = winokit.audit(Dataset([p.replace(language="sw", group="g") for p in SWAHILI]), "random")
+    run = winokit.audit(Dataset(SWAHILI_TWINS), "random")
     assert not any(row.subset.startswith("connective") for row in run.metrics)
-    assert [note for note in run.settings["notes"] if "'sw'" in note] == [
+    language_notes = [note for note in run.settings["notes"] if "'sw'" in note]
+    assert language_notes == [
         "'sw' has no rules for these, so they are left out: connectives and clauses, switched, no-cands, part-sent"
     ]
 
@@ -133,7 +145,8 @@ def test_the_hunter_reads_english_alone():
 def test_places_in_a_text_count_its_own_letters():
     """A letter may get longer with its case: places found in the lower-cased text must be those of the text."""
     assert Language("de").occurrences("Der SPASS macht der Straße Spaß.", "Spaß") == [(27, 31)]
-    assert Language("tr").occurrences("İki kutu ve kutu.", "kutu") == [(4, 8), (12, 16)]
+    occurrences = Language("tr").occurrences("İki kutu ve kutu.", "kutu")
+    assert occurrences == [(4, 8), (12, 16)]
 
 
 def test_text_without_spaces_is_compared_by_character():
@@ -157,10 +170,13 @@ def test_the_published_no_cands_is_for_english_alone():
 
 
 def test_vectors_of_a_language_that_the_model_does_not_read_are_noted():
-    said = unread_languages(["builtin"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
-    assert said == ["builtin reads English only, and the data are in 'sw'; --model hf:NAME names another"]
-    assert not unread_languages(["hf:x"], Dataset([Problem("a ", " b", ("x", "y"), language="sw")]))
+    problem = Problem("a ", " b", ("x", "y"), language="sw")
+    notes = unread_languages(["builtin"], Dataset([problem]))
+    assert notes == ["builtin reads English only, and the data are in 'sw'; --model hf:NAME names another"]
+    problem = Problem("a ", " b", ("x", "y"), language="sw")
+    assert not unread_languages(["hf:x"], Dataset([problem]))
 
 
 def test_a_dotted_capital_is_an_i():
-    assert language_of("tr").mention_places("İNCİ geldi, İnci gitti.", "İnci") == [(0, 4), (12, 16)]
+    places = language_of("tr").mention_places("İNCİ geldi, İnci gitti.", "İnci")
+    assert places == [(0, 4), (12, 16)]

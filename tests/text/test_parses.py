@@ -1,3 +1,5 @@
+"""Stored parses give the phrases of a text, and a file that is none is refused."""
+
 import json
 
 import pytest
@@ -13,28 +15,34 @@ TOKENS = [
 ]
 
 
-def write(path, *rows):
-    path.write_text("\n".join(map(json.dumps, [{"parser": "spacy 2.3.9"}, *rows])), "utf-8")
+def write_parses(path, *rows):
+    """Write rows below a line that names the parser."""
+    lines = [json.dumps(row) for row in ({"parser": "spacy 2.3.9"}, *rows)]
+    path.write_text("\n".join(lines), "utf-8")
     return path
 
 
 def test_a_file_has_phrases_and_a_name_that_tells_its_content(tmp_path):
-    one = open_parses(write(tmp_path / "one.jsonl", {"text": TEXT, "phrases": ["Jim"], "tokens": TOKENS}))
-    other = open_parses(write(tmp_path / "two.jsonl", {"text": TEXT, "phrases": [], "tokens": TOKENS}))
-    assert one.phrases(TEXT) == ("Jim",)
-    assert one.name.startswith("spacy 2.3.9 ")
-    assert one.name != other.name
+    row = {"text": TEXT, "phrases": ["Jim"], "tokens": TOKENS}
+    path = write_parses(tmp_path / "one.jsonl", row)
+    parses = open_parses(path)
+    other_path = write_parses(tmp_path / "two.jsonl", row | {"phrases": []})
+    other_parses = open_parses(other_path)
+    assert parses.phrases(TEXT) == ("Jim",)
+    assert parses.name.startswith("spacy 2.3.9 ")
+    assert parses.name != other_parses.name
 
 
 def test_a_parsed_text_may_hold_any_character_that_json_allows(tmp_path):
     text = TEXT.replace(" ", "\u2028")
-    row = json.dumps({"text": text, "phrases": ["Jim"], "tokens": TOKENS}, ensure_ascii=False)
+    parse = {"text": text, "phrases": ["Jim"], "tokens": TOKENS}
+    row = json.dumps(parse, ensure_ascii=False)
     (tmp_path / "one.jsonl").write_text(f'{{"parser": "spacy 2.3.9"}}\n{row}\n', "utf-8")
     assert open_parses(tmp_path / "one.jsonl").phrases(text) == ("Jim",)
 
 
 def test_a_text_without_a_parse_is_refused(tmp_path):
-    path = write(tmp_path / "one.jsonl", {"text": TEXT, "phrases": [], "tokens": TOKENS})
+    path = write_parses(tmp_path / "one.jsonl", {"text": TEXT, "phrases": [], "tokens": TOKENS})
     with pytest.raises(BadInput, match=r"one\.jsonl: no parse of 'Kevin left\.'"):
         open_parses(path).phrases("Kevin left.")
 
@@ -49,8 +57,9 @@ def test_a_text_without_a_parse_is_refused(tmp_path):
     ],
 )
 def test_a_line_that_is_no_parse_is_named(tmp_path, row):
+    path = write_parses(tmp_path / "one.jsonl", row)
     with pytest.raises(BadInput, match=r"one\.jsonl, line 2: not a parse"):
-        open_parses(write(tmp_path / "one.jsonl", row))
+        open_parses(path)
 
 
 def test_a_missing_file_is_refused(tmp_path):

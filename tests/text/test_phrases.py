@@ -1,3 +1,5 @@
+"""Noun phrases are found by parts of speech."""
+
 import pytest
 
 from winokit.data.loading import load
@@ -31,12 +33,15 @@ def test_pronouns_alone_are_no_phrases():
 
 @pytest.mark.parametrize(("file", "share"), [("wsc/WSCollection.xml", 0.92), ("dpr/test.c.txt", 0.94)])
 def test_nearly_all_candidates_of_problems_are_among_the_phrases_of_their_texts(real_file, file, share):
-    def words(span):
-        return span.casefold().removeprefix("the ").removeprefix("a ").split()
+    is_found = []
+    for problem in load(real_file(file), groups=False):
+        phrases = [words_of(phrase) for phrase in noun_phrases(problem.sentence)]
+        for candidate in problem.candidates:
+            words = words_of(candidate)
+            is_found.append(any(phrase[-len(words) :] == words for phrase in phrases))
+    assert sum(is_found) / len(is_found) > share
 
-    found = [
-        any(words(phrase)[-len(words(candidate)) :] == words(candidate) for phrase in noun_phrases(problem.sentence))
-        for problem in load(real_file(file), groups=False)
-        for candidate in problem.candidates
-    ]
-    assert sum(found) / len(found) > share
+
+def words_of(span):
+    """Words of a phrase in small letters, without its article."""
+    return span.casefold().removeprefix("the ").removeprefix("a ").split()

@@ -1,5 +1,8 @@
+"""A problem or a pair that breaks a rule of the writing task is told which."""
+
 import pytest
 
+from winokit.data.checks.checkup import check
 from winokit.data.checks.rules import (
     Limits,
     anchor_present,
@@ -21,16 +24,20 @@ from winokit.data.checks.rules import (
     word_overlap,
 )
 from winokit.data.loading import load
-from winokit.problem import Problem
+from winokit.problem import Dataset, Problem
 
 
 @pytest.mark.parametrize(("words", "fine"), [(14, False), (15, True), (30, True), (31, False)])
 def test_a_text_has_fifteen_to_thirty_words(words, fine):
-    assert (length(" ".join(["word"] * words)) is None) == fine
+    text = " ".join(["word"] * words)
+    is_accepted = length(text) is None
+    assert is_accepted == fine
 
 
 def test_wsc_was_written_before_the_rule(real_file):
-    assert sum(length(problem.text) is not None for problem in load(real_file("wsc/WSCollection.xml"))) == 123
+    collection = load(real_file("wsc/WSCollection.xml"))
+    measured_count = sum(length(problem.text) is not None for problem in collection)
+    assert measured_count == 123
 
 
 def test_a_study_can_set_its_own_length():
@@ -53,7 +60,8 @@ def test_one_blank_is_wanted():
     ],
 )
 def test_both_candidates_are_mentioned_as_whole_words_in_any_form(text, fine):
-    assert (candidates_present(text, ("the cup", "the tray")) is None) == fine
+    is_accepted = candidates_present(text, ("the cup", "the tray")) is None
+    assert is_accepted == fine
 
 
 def test_a_name_has_no_forms_but_a_plural_and_a_possessive():
@@ -65,9 +73,9 @@ def test_what_is_described_in_other_words_is_mentioned_in_part():
     drawings = "Sam's drawing was hung just above Tina's and _ did look better."
     assert candidates_present(drawings, ("Tina's drawing", "Sam's drawing")) is not None
     assert candidates_present(drawings, ("Tina's drawing", "Sam's drawing"), partly=True) is None
-    assert candidates_present("Dr. Pheobe saw Dr. McDonald.", ("Dr. Trichelair", "Dr. Pheobe"), partly=True) == (
-        "not mentioned in the text: Dr. Trichelair"
-    )
+    doctors = ("Dr. Trichelair", "Dr. Pheobe")
+    reason = candidates_present("Dr. Pheobe saw Dr. McDonald.", doctors, partly=True)
+    assert reason == "not mentioned in the text: Dr. Trichelair"
 
 
 @pytest.mark.parametrize(
@@ -103,27 +111,26 @@ def test_candidates_are_two_people_of_one_gender_or_two_things(candidates, domai
 
 def test_the_anchor_word_stands_in_both_texts():
     assert anchor_present(["a Cup here", "the cup there"], "cup") is None
-    assert (
-        anchor_present(["a cup here", "cupboards there"], "cup") == "the anchor word 'cup' is missing in 1 of the texts"
-    )
+    reason = anchor_present(["a cup here", "cupboards there"], "cup")
+    assert reason == "the anchor word 'cup' is missing in 1 of the texts"
 
 
 def test_overlap_counts_repeated_words_over_the_longer_text():
     assert word_overlap("a a b", "a b b b") == 0.5
     assert overlap("a b c d e f g h i j", "a b c d e f g x y z") is None
-    assert overlap("a b c d e f g h i j", "a b c d e f x y z w") == (
-        "at least 70 % of the words in common expected, found 60 %"
-    )
+    reason = overlap("a b c d e f g h i j", "a b c d e f x y z w")
+    assert reason == "at least 70 % of the words in common expected, found 60 %"
 
 
 def test_the_measured_overlap_of_winogrande_twins_comes_out(real_file):
-    """Train_l: minimum .68, mean .917, two pairs below .7: the definition the data fit."""
-
+    """In train_l the minimum is .68, the mean .917, and two pairs are below .7."""
     pairs = load(real_file("winogrande/train_l.jsonl")).groups.values()
-    shares = [word_overlap(one.text, other.text) for one, other in pairs]
-    assert sum(share < 0.7 for share in shares) == 2
+    shares = [word_overlap(first.text, second.text) for first, second in pairs]
+    low_shares = [share for share in shares if share < 0.7]
+    assert len(low_shares) == 2
     assert min(shares) == pytest.approx(0.68, abs=0.005)
-    assert sum(shares) / len(shares) == pytest.approx(0.917, abs=0.0005)
+    mean_share = sum(shares) / len(shares)
+    assert mean_share == pytest.approx(0.917, abs=0.0005)
 
 
 def test_twins_differ_in_text_and_answer():
@@ -133,44 +140,46 @@ def test_twins_differ_in_text_and_answer():
 
 
 def test_a_group_is_judged_as_a_whole(twins):
-    broken = broken_rules(twins[:2], [0, 1], Limits(fewest_words=5))
-    assert broken == []
+    violations = broken_rules(twins[:2], [0, 1], Limits(fewest_words=5))
+    assert violations == []
     same = [twins[0], twins[0].replace(answer=0)]
-    assert {violation.rule for violation in broken_rules(same, [4, 5])} == {
-        "length",
-        "texts_differ",
-        "opposite_answers",
-    }
-    assert {violation.rows for violation in broken_rules(same, [4, 5])} == {(4,), (5,), (4, 5)}
+    violations = broken_rules(same, [4, 5])
+    rules = {violation.rule for violation in violations}
+    assert rules == {"length", "texts_differ", "opposite_answers"}
+    violating_rows = {violation.rows for violation in violations}
+    assert violating_rows == {(4,), (5,), (4, 5)}
 
 
 def test_a_judgement_must_mention_what_it_asks_about_and_not_yes_or_no():
-    asked = Problem("The jug hit the cup because ", " fell.", ("no", "yes"), 1, "it", query="the cup")
-    assert "candidates_present" not in {violation.rule for violation in broken_rules([asked], [0])}
-    missing = broken_rules([asked.replace(query="the tray")], [0])
-    assert "not mentioned in the text: the tray" in [violation.reason for violation in missing]
+    judgement = Problem("The jug hit the cup because ", " fell.", ("no", "yes"), 1, "it", query="the cup")
+    rules = {violation.rule for violation in broken_rules([judgement], [0])}
+    assert "candidates_present" not in rules
+    without_mention = judgement.replace(query="the tray")
+    reasons = [violation.reason for violation in broken_rules([without_mention], [0])]
+    assert "not mentioned in the text: the tray" in reasons
 
 
 def test_length_overlap_and_kind_are_rules_of_the_writing_task_alone():
-    pair = [
-        Problem("Nora met Paul when ", " came.", ("Nora", "Paul"), 0, "she", group="g"),
-        Problem("Nora met Paul when ", " had to go to the old town hall.", ("Nora", "Paul"), 1, "he", group="g"),
-    ]
-    assert {violation.rule for violation in broken_rules(pair, [0, 1])} == {"length", "overlap", "same_kind"}
-    assert broken_rules(pair, [0, 1], None) == []
-    wrong = [pair[0], pair[1].replace(answer=0, candidates=("Nora", "Otto"))]
-    assert {v.rule for v in broken_rules(wrong, [0, 1], None)} == {"candidates_present", "opposite_answers"}
+    she = Problem("Nora met Paul when ", " came.", ("Nora", "Paul"), 0, "she", group="g")
+    he = Problem("Nora met Paul when ", " had to go to the old town hall.", ("Nora", "Paul"), 1, "he", group="g")
+    rules = {violation.rule for violation in broken_rules([she, he], [0, 1])}
+    assert rules == {"length", "overlap", "same_kind"}
+    assert broken_rules([she, he], [0, 1], None) == []
+    wrong_twin = he.replace(answer=0, candidates=("Nora", "Otto"))
+    rules = {violation.rule for violation in broken_rules([she, wrong_twin], [0, 1], None)}
+    assert rules == {"candidates_present", "opposite_answers"}
 
 
 def test_what_a_study_collected_is_judged_by_its_rules(twins):
-    from winokit.data.checks.checkup import check
-
-    collected = twins.with_problems(p.replace(provenance={"study": "one"}) for p in twins)
-    assert [finding.message for finding in check([collected], ["rules"])] == [
+    collected = twins.with_problems(problem.replace(provenance={"study": "one"}) for problem in twins)
+    messages = [finding.message for finding in check([collected], ["rules"])]
+    assert messages == [
         "rule length: broken 6 times",
         "rule makes_sense: doubtful in 1, of 3 that were read",
     ]
-    assert check([collected], ["rules"], "universal") == check([twins], ["rules"]) == []
+    findings = check([collected], ["rules"], "universal")
+    assert findings == []
+    assert check([twins], ["rules"]) == []
 
 
 def test_a_continuation_need_not_be_mentioned():
@@ -193,10 +202,9 @@ TRUE_ALARMS = {
 
 @pytest.mark.parametrize("name", TRUE_ALARMS)
 def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file, name):
-    from winokit.data.checks.checkup import check
-
     counts: dict[str, int] = {}
-    for finding in check([load(real_file(name), groups=False)], ("rules", "duplicates")):
+    datasets = [load(real_file(name), groups=False)]
+    for finding in check(datasets, ("rules", "duplicates")):
         counts[finding.check] = counts.get(finding.check, 0) + finding.count
     assert counts == TRUE_ALARMS[name]
 
@@ -214,8 +222,8 @@ def test_public_sets_are_warned_about_for_what_is_wrong_with_them_only(real_file
     ],
 )
 def test_german_candidates_are_told_by_their_nouns(candidates, says):
-    found = same_kind(candidates, "social", None, "de")
-    assert found is None if says is None else found.startswith(says)
+    kinds = same_kind(candidates, "social", None, "de")
+    assert kinds is None if says is None else kinds.startswith(says)
 
 
 CARRIED = "Anna carried the box for Emma because _ was strong."
@@ -234,8 +242,9 @@ CARRIED = "Anna carried the box for Emma because _ was strong."
     ],
 )
 def test_twins_differ_in_a_word_that_tells_something(other, hard, soft):
-    assert bool(real_change(CARRIED, other, ("Anna", "Emma"))) == hard
-    assert bool(telling_change(CARRIED, other, ("Anna", "Emma"))) == soft
+    names = ("Anna", "Emma")
+    assert bool(real_change(CARRIED, other, names)) == hard
+    assert bool(telling_change(CARRIED, other, names)) == soft
 
 
 def test_a_real_change_is_asked_for_in_german_too():
@@ -259,7 +268,8 @@ def test_a_real_change_is_asked_for_in_german_too():
     ],
 )
 def test_an_anchor_is_a_word_that_tells_something(anchor, language, fine):
-    assert (anchor_word(anchor, language) is None) == fine
+    is_accepted = anchor_word(anchor, language) is None
+    assert is_accepted == fine
 
 
 def test_an_anchor_has_to_do_with_the_topic_as_far_as_a_model_can_tell():
@@ -272,10 +282,8 @@ def test_an_anchor_has_to_do_with_the_topic_as_far_as_a_model_can_tell():
 
 
 def test_people_are_asked_for_where_no_list_knows_a_noun():
-    assert (
-        people_named(("the zeppelin", "Anna"), "social")
-        == "a social problem is about people: is that somebody? the zeppelin"
-    )
+    reason = people_named(("the zeppelin", "Anna"), "social")
+    assert reason == "a social problem is about people: is that somebody? the zeppelin"
     assert people_named(("the zeppelin", "Anna"), "physical") is None
     assert people_named(("the beekeeper", "Zyxa"), "social") is None
 
@@ -298,22 +306,15 @@ def test_a_text_reads_like_a_sentence():
 
 
 def test_soft_findings_of_a_dataset_are_no_warnings():
-    from winokit.data.checks.checkup import check
-    from winokit.problem import Dataset
-
     noise = "The qwe cup asd zxc tray rty fgh vbn _ uio jkl was pou lkj {} mnb hgf"
-    pair = [
-        Problem.from_text(noise.format(word), ("the cup", "the tray"), answer=at, group="g")
-        for at, word in enumerate(("hjk", "poi"))
-    ]
-    findings = check([Dataset(pair)], ["rules"], "winogrande")
-    assert {finding.message: finding.warns for finding in findings}[
-        "rule makes_sense: doubtful in 1, of 1 that were read"
-    ] is False
+    candidates = ("the cup", "the tray")
+    first = Problem.from_text(noise.format("hjk"), candidates, answer=0, group="g")
+    second = Problem.from_text(noise.format("poi"), candidates, answer=1, group="g")
+    findings = check([Dataset([first, second])], ["rules"], "winogrande")
+    warns_by_message = {finding.message: finding.warns for finding in findings}
+    assert warns_by_message["rule makes_sense: doubtful in 1, of 1 that were read"] is False
 
 
 def test_a_dataset_without_problems_has_no_findings_to_warn_of():
-    from winokit.data.checks.checkup import check
-    from winokit.problem import Dataset
-
-    assert not any(finding.warns for finding in check([Dataset([])], rules="winogrande"))
+    findings = check([Dataset([])], rules="winogrande")
+    assert not any(finding.warns for finding in findings)

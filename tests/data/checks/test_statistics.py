@@ -1,3 +1,5 @@
+"""Statistics count words, groups and the places of blanks, and agree with published ones."""
+
 import pytest
 
 from winokit.data.checks.statistics import Structure, blank_position, clauses, connective, special_words, statistics
@@ -24,27 +26,33 @@ def test_the_published_vocabularies_come_out_within_half_a_percent(name, real_fi
     for file in files:
         form, _, path = file.rpartition(":")
         problems += read(real_file(path), form or None)
-    counted = statistics(Dataset(problems))
-    assert counted.vocabulary == pytest.approx(vocabulary, rel=0.005)
-    assert counted.mean_words == pytest.approx(length, rel=0.05)
+    row = statistics(Dataset(problems))
+    assert row.vocabulary == pytest.approx(vocabulary, rel=0.005)
+    assert row.mean_words == pytest.approx(length, rel=0.05)
 
 
 def test_tokens_split_contractions_possessives_and_punctuation():
-    assert ptb("Tom's dog didn't see Mr. Hill, did it?") == (
-        ["Tom", "'s", "dog", "did", "n't", "see", "Mr.", "Hill", ",", "did", "it", "?"]
-    )
+    tokens = ["Tom", "'s", "dog", "did", "n't", "see", "Mr.", "Hill", ",", "did", "it", "?"]
+    assert ptb("Tom's dog didn't see Mr. Hill, did it?") == tokens
     assert TOKENIZERS["whitespace"]("Tom's dog.") == ["Tom's", "dog."]
 
 
 def test_the_blank_is_a_word_of_the_text_and_not_of_the_vocabulary():
-    counted = statistics(Dataset([Problem("a b ", " a", ("x", "y"))]))
-    assert (counted.mean_words, counted.vocabulary) == (4.0, 2)
+    problem = Problem("a b ", " a", ("x", "y"))
+    row = statistics(Dataset([problem]))
+    assert row.mean_words == 4.0
+    assert row.vocabulary == 2
 
 
 def test_counts_of_the_twins(twins):
-    counted = statistics(twins)
-    assert (counted.problems, counted.groups, counted.single, counted.group_sizes) == (6, 3, 0, {2: 3})
-    assert (counted.answered, counted.first_answers, counted.distinct_candidates) == (6, 0.5, 6)
+    row = statistics(twins)
+    assert row.problems == 6
+    assert row.groups == 3
+    assert row.single == 0
+    assert row.group_sizes == {2: 3}
+    assert row.answered == 6
+    assert row.first_answers == 0.5
+    assert row.distinct_candidates == 6
 
 
 def test_an_unknown_way_to_count_lists_the_known_ones(twins):
@@ -53,8 +61,9 @@ def test_an_unknown_way_to_count_lists_the_known_ones(twins):
 
 
 def test_the_special_word_is_last_in_62_of_wscs_136_groups(real_file):
-    seen = Structure(load(f"wsc273:{real_file('wsc/WSCollection.xml')}"))
-    assert (seen.special_last, seen.groups) == (62, 136)
+    structure = Structure(load(f"wsc273:{real_file('wsc/WSCollection.xml')}"))
+    assert structure.special_last == 62
+    assert structure.groups == 136
 
 
 def test_special_words_are_what_differs():
@@ -73,14 +82,19 @@ def test_special_words_are_what_differs():
     ],
 )
 def test_the_connective_opens_the_blanks_clause(before, says):
-    assert connective(Problem(before, " slid.", ("a", "b"))) == says
+    problem = Problem(before, " slid.", ("a", "b"))
+    assert connective(problem) == says
 
 
 def test_clauses_are_told_by_connectives_and_stops():
-    assert clauses(Problem("The cup hit the tray because ", " slid.", ("a", "b"))) == 2
-    assert clauses(Problem("When it rained, the cup slid; ", " broke. We left.", ("a", "b"))) == 3
+    one_sentence = Problem("The cup hit the tray because ", " slid.", ("a", "b"))
+    assert clauses(one_sentence) == 2
+    two_sentences = Problem("When it rained, the cup slid; ", " broke. We left.", ("a", "b"))
+    assert clauses(two_sentences) == 3
 
 
 def test_the_place_of_the_blank_is_told_in_thirds():
-    assert blank_position(Problem("", " one two three", ("a", "b"))) == "first third"
-    assert blank_position(Problem("one two three ", " four", ("a", "b"))) == "last third"
+    at_beginning = Problem("", " one two three", ("a", "b"))
+    assert blank_position(at_beginning) == "first third"
+    near_end = Problem("one two three ", " four", ("a", "b"))
+    assert blank_position(near_end) == "last third"

@@ -1,10 +1,11 @@
-"""A table of one's own: blanks, pronouns, candidates and answers in every notation, named on the spot or beside it."""
+"""A table of one's own is read with blanks, pronouns, candidates and answers in every notation."""
 
 import csv
 import io
 import json
 
 import pytest
+from support.json_rows import json_lines
 
 import winokit
 from winokit.data.formats import read
@@ -14,21 +15,28 @@ from winokit.errors import BadInput
 from winokit.stages.stats import stats
 
 COLUMNS = {"text": "satz", "option1": "a", "option2": "b", "answer": "loesung"}
-SAID = "text=satz,option1=a,option2=b,answer=loesung"
+COLUMNS_OPTION = "text=satz,option1=a,option2=b,answer=loesung"
 TEXT = "Der Krug traf die Tasse, weil {} fiel."
 
 
-def written(path, rows, delimiter=";"):
-    """A csv of rows that are lists; the first is the header."""
+def write_table(path, rows, delimiter=";"):
+    """Write a csv of rows that are lists, the first being the header, and return its path."""
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter).writerows(rows)
     path.write_text(out.getvalue(), "utf-8")
     return path
 
 
-def german(path, answers, text=TEXT.format("_")):
-    rows = [[text.replace("fiel", f"fiel{number}"), "der Krug", "die Tasse", a] for number, a in enumerate(answers)]
-    return written(path, [["satz", "a", "b", "loesung"], *rows])
+def write_german(path, answers, text=TEXT.format("_")):
+    """Write a German table with a problem for each answer, and return its path."""
+    rows = [["satz", "a", "b", "loesung"]]
+    for number, answer in enumerate(answers):
+        rows.append([text.replace("fiel", f"fiel{number}"), "der Krug", "die Tasse", answer])
+    return write_table(path, rows)
+
+
+def answers_of(dataset):
+    return [problem.answer for problem in dataset]
 
 
 @pytest.mark.parametrize(
@@ -40,23 +48,24 @@ def german(path, answers, text=TEXT.format("_")):
         (["A", "b"], [0, 1]),
         (["(B)", "A."], [1, 0]),
         (["die  Tasse", "Der Krug"], [1, 0]),
-        (["option1", "Option 2"], [0, 1]),
     ],
 )
 def test_answers_are_read_in_every_notation_that_all_of_them_fit(answers, places, tmp_path):
-    if answers[0] == "option1":
-        path = written(
-            tmp_path / "t",
-            [["satz", "option_1", "option_2", "loesung"], *([TEXT.format("_") + a, "x", "y", a] for a in answers)],
-        )
-        dataset = load(path, columns=COLUMNS | {"option1": "option_1", "option2": "option_2"})
-    else:
-        dataset = load(german(tmp_path / "t", answers), columns=COLUMNS)
-    assert [problem.answer for problem in dataset] == places
+    path = write_german(tmp_path / "t", answers)
+    dataset = load(path, columns=COLUMNS)
+    assert answers_of(dataset) == places
+
+
+def test_answers_may_be_called_after_the_columns_of_candidates(tmp_path):
+    header = ["satz", "option_1", "option_2", "loesung"]
+    rows = [[TEXT.format("_") + answer, "x", "y", answer] for answer in ("option1", "Option 2")]
+    path = write_table(tmp_path / "t", [header, *rows])
+    dataset = load(path, columns=COLUMNS | {"option1": "option_1", "option2": "option_2"})
+    assert answers_of(dataset) == [0, 1]
 
 
 @pytest.mark.parametrize(
-    ("said", "answers", "places"),
+    ("notation", "answers", "places"),
     [
         ("0", ["1", "1"], [1, 1]),
         ("1", ["1", "1"], [0, 0]),
@@ -64,38 +73,44 @@ def test_answers_are_read_in_every_notation_that_all_of_them_fit(answers, places
         ("true2", ["true", "FALSE"], [1, 0]),
     ],
 )
-def test_what_the_answers_leave_open_is_said_with_the_column(said, answers, places, tmp_path):
-    path = german(tmp_path / "t", answers)
-    with pytest.raises(BadInput, match=rf"answer=loesung:{said}\).*say which"):
-        load(path, columns=SAID)
-    assert [problem.answer for problem in load(path, columns=f"{SAID}:{said}")] == places
+def test_what_the_answers_leave_open_is_said_with_the_column(notation, answers, places, tmp_path):
+    path = write_german(tmp_path / "t", answers)
+    with pytest.raises(BadInput, match=rf"answer=loesung:{notation}\).*say which"):
+        load(path, columns=COLUMNS_OPTION)
+    dataset = load(path, columns=f"{COLUMNS_OPTION}:{notation}")
+    assert answers_of(dataset) == places
 
 
 def test_leaving_out_a_bad_row_decides_nothing_that_the_others_leave_open(tmp_path):
+    table = write_german(tmp_path / "t", ["1", "1", "x"])
     with pytest.raises(BadInput, match="say which"):
-        load(german(tmp_path / "t", ["1", "1", "x"]), columns=SAID, lenient=True)
+        load(table, columns=COLUMNS_OPTION, lenient=True)
 
 
 def test_json_has_answers_as_numbers_and_truth_values(tmp_path):
     rows = [
-        {"satz": TEXT.format(mark), "a": "x", "b": "y", "ra": ra, "rb": rb, "n": n}
-        for mark, ra, rb, n in (("_", True, False, 0.0), ("[MASK]", False, True, 1.0), ("<blank>", False, False, None))
+        {"satz": TEXT.format("_"), "a": "x", "b": "y", "ra": True, "rb": False, "n": 0.0},
+        {"satz": TEXT.format("[MASK]"), "a": "x", "b": "y", "ra": False, "rb": True, "n": 1.0},
+        {"satz": TEXT.format("<blank>"), "a": "x", "b": "y", "ra": False, "rb": False, "n": None},
     ]
     (tmp_path / "t").write_text(json.dumps(rows))
-    by_number = load(tmp_path / "t", columns={"text": "satz", "option1": "a", "option2": "b", "answer": "n"})
-    assert [problem.answer for problem in by_number] == [0, 1, None]
-    flagged = load(tmp_path / "t", columns="text=satz,option1=a,option2=b,answer1=ra,answer2=rb")
-    assert [problem.answer for problem in flagged] == [0, 1]
-    assert "1 rows whose answer is none of their candidates were skipped" in flagged.notes[0]
+    columns = {"text": "satz", "option1": "a", "option2": "b", "answer": "n"}
+    by_number = load(tmp_path / "t", columns=columns)
+    assert answers_of(by_number) == [0, 1, None]
+    by_truth = load(tmp_path / "t", columns="text=satz,option1=a,option2=b,answer1=ra,answer2=rb")
+    assert answers_of(by_truth) == [0, 1]
+    assert "1 rows whose answer is none of their candidates were skipped" in by_truth.notes[0]
 
 
 @pytest.mark.parametrize(
     "mark", ["_", "____", "[MASK]", "<mask>", "<blank>", "[blank]", "[BLANK]", "[_]", "[...]", "[er]", "*er*"]
 )
 def test_a_blank_is_read_however_it_is_marked(mark, tmp_path):
-    problem = load(german(tmp_path / "t", ["1", "2"], TEXT.format(mark)), columns=COLUMNS)[0]
+    table = write_german(tmp_path / "t", ["1", "2"], TEXT.format(mark))
+    problem = load(table, columns=COLUMNS)[0]
     assert problem.text == "Der Krug traf die Tasse, weil _ fiel0."
-    assert problem.pronoun == ("er" if "er" in mark else None)
+    pronoun = "er" if "er" in mark else None
+    assert problem.pronoun == pronoun
 
 
 @pytest.mark.parametrize(
@@ -109,33 +124,46 @@ def test_a_blank_is_read_however_it_is_marked(mark, tmp_path):
     ],
 )
 def test_a_pronoun_is_found_by_its_name_or_its_place(text, more, cells, before, tmp_path):
-    path = written(tmp_path / "t", [["satz", "a", "b", "p", "n"], [text, "x", "y", *cells, ""][:5]])
+    header = ["satz", "a", "b", "p", "n"]
+    row = [text, "x", "y", *cells, ""]
+    path = write_table(tmp_path / "t", [header, row[:5]])
     problem = load(path, columns=f"text=satz,option1=a,option2=b,{more}")[0]
-    assert (problem.before, problem.pronoun) == (before, "它" if "它" in text else "er")
+    pronoun = "它" if "它" in text else "er"
+    assert problem.before == before
+    assert problem.pronoun == pronoun
 
 
 @pytest.mark.parametrize("cell", ['["der Krug", "die Tasse"]', "['der Krug', 'die Tasse']", "der Krug | die Tasse"])
 def test_candidates_may_stand_in_one_cell(cell, tmp_path):
-    path = written(tmp_path / "t", [["satz", "wahl"], [TEXT.format("_"), cell]])
-    assert load(path, columns="text=satz,options=wahl")[0].candidates == ("der Krug", "die Tasse")
+    rows = [["satz", "wahl"], [TEXT.format("_"), cell]]
+    path = write_table(tmp_path / "t", rows)
+    dataset = load(path, columns="text=satz,options=wahl")
+    assert dataset[0].candidates == ("der Krug", "die Tasse")
 
 
 def test_groups_domain_language_and_ids_come_with_their_columns_and_empty_options_at_the_end_are_none(tmp_path):
-    head = ["satz", "a", "b", "c", "paar", "art", "sprache", "nr"]
-    rows = [[TEXT.format("_") + word, "x", "y", z, 7, "Haus", "de", word] for word, z in (("1", "z"), ("2", ""))]
-    path = written(tmp_path / "t", [head, *rows])
-    said = "text=satz,option1=a,option2=b,option3=c,group=paar,domain=art,language=sprache,id=nr"
-    one, other = load(path, columns=said)
-    assert one.group == other.group == "7"
-    assert (one.candidates, other.candidates) == (("x", "y", "z"), ("x", "y"))
-    assert (one.domain, one.language, one.provenance) == ("Haus", "de", {"id": "1"})
+    rows = [
+        ["satz", "a", "b", "c", "paar", "art", "sprache", "nr"],
+        [TEXT.format("_") + "1", "x", "y", "z", 7, "Haus", "de", "1"],
+        [TEXT.format("_") + "2", "x", "y", "", 7, "Haus", "de", "2"],
+    ]
+    path = write_table(tmp_path / "t", rows)
+    columns = "text=satz,option1=a,option2=b,option3=c,group=paar,domain=art,language=sprache,id=nr"
+    first, second = load(path, columns=columns)
+    assert first.group == "7"
+    assert second.group == "7"
+    assert first.candidates == ("x", "y", "z")
+    assert second.candidates == ("x", "y")
+    assert first.domain == "Haus"
+    assert first.language == "de"
+    assert first.provenance == {"id": "1"}
 
 
 def test_whole_texts_are_columns_too(tmp_path):
-    path = written(
-        tmp_path / "t", [["gut", "schlecht", "r"], ["Er geht.", "Er gehen.", "1"], ["Wir geht.", "Wir.", "2"]]
-    )
-    assert load(path, columns="text1=gut,text2=schlecht,answer=r")[1].right == "Wir."
+    rows = [["gut", "schlecht", "r"], ["Er geht.", "Er gehen.", "1"], ["Wir geht.", "Wir.", "2"]]
+    path = write_table(tmp_path / "t", rows)
+    dataset = load(path, columns="text1=gut,text2=schlecht,answer=r")
+    assert dataset[1].right == "Wir."
 
 
 def test_wrong_columns_are_refused_with_what_is_missing():
@@ -156,14 +184,16 @@ def test_wrong_columns_are_refused_with_what_is_missing():
     ],
 )
 def test_a_table_that_is_not_understood_is_answered_with_the_command_that_would_read_it(header, guess, tmp_path):
-    cells = [TEXT.format("_") if name in guess.split(",")[0].split("=") else "x" for name in header.split(";")]
-    path = written(tmp_path / "t.csv", [header.split(";"), cells])
+    names = header.split(";")
+    text_column = guess.split(",")[0].removeprefix("text=")
+    cells = ["x"] * len(names)
+    cells[names.index(text_column)] = TEXT.format("_")
+    path = write_table(tmp_path / "t.csv", [names, cells])
     with pytest.raises(BadInput) as caught:
         load(path)
-    assert f"its columns are {header.replace(';', ', ')}; to read them: winokit stats {path} --columns" in str(
-        caught.value
-    )
-    assert guess in str(caught.value)
+    message = str(caught.value)
+    assert f"its columns are {', '.join(names)}; to read them: winokit stats {path} --columns" in message
+    assert guess in message
 
 
 def test_prose_is_not_taken_for_a_table(tmp_path):
@@ -173,27 +203,54 @@ def test_prose_is_not_taken_for_a_table(tmp_path):
 
 
 def test_the_command_shown_for_a_table_reads_it(tmp_path):
-    path = german(tmp_path / "t.csv", ["1", "2"])
+    path = write_german(tmp_path / "t.csv", ["1", "2"])
     with pytest.raises(BadInput) as caught:
         winokit.load(path)
-    assert len(winokit.load(path, columns=str(caught.value).rpartition("--columns ")[2])) == 2
+    message = str(caught.value)
+    columns = message.rpartition("--columns ")[2]
+    dataset = winokit.load(path, columns=columns)
+    assert len(dataset) == 2
 
 
-def test_columns_are_remembered_beside_the_data_and_the_command_line_wins(tmp_path):
-    path = german(tmp_path / "t.csv", ["1", "2"])
-    (tmp_path / "other.jsonl").write_text(json.dumps({"text": "a _ b", "candidates": ["x", "y"]}) + "\n")
+@pytest.fixture
+def with_remembered_columns(tmp_path):
+    """Path of a table beside a dataset in another format and a configuration that remembers the table's columns."""
+    path = write_german(tmp_path / "t.csv", ["1", "2"])
+    other_problem = json.dumps({"text": "a _ b", "candidates": ["x", "y"]})
+    (tmp_path / "other.jsonl").write_text(other_problem + "\n")
     (tmp_path / "winokit.toml").write_text("# mine\n")
-    stats(path, columns=SAID, language="de", remember=True)
-    assert (tmp_path / "winokit.toml").read_text().startswith('language = "de"\n# mine\n\n[columns]\ntext = "satz"\n')
-    again = load(path)
-    assert (len(again), again.card.language) == (2, "de")
-    assert f"columns as in {tmp_path / 'winokit.toml'}: {SAID}" in again.notes[0]
-    assert "language de, unless --language says another" in again.notes[1]
-    assert not any("columns as in" in note for note in load(path, columns=SAID + ":1").notes)
+    stats(path, columns=COLUMNS_OPTION, language="de", remember=True)
+    return path
+
+
+def test_columns_are_remembered_beside_the_data(with_remembered_columns, tmp_path):
+    configuration = tmp_path / "winokit.toml"
+    beginning = 'language = "de"\n# mine\n\n[columns]\ntext = "satz"\n'
+    assert configuration.read_text().startswith(beginning)
+    dataset = load(with_remembered_columns)
+    assert len(dataset) == 2
+    assert dataset.card.language == "de"
+    assert f"columns as in {configuration}: {COLUMNS_OPTION}" in dataset.notes[0]
+    assert "language de, unless --language says another" in dataset.notes[1]
+
+
+def test_the_command_line_wins_over_remembered_columns(with_remembered_columns):
+    dataset = load(with_remembered_columns, columns=f"{COLUMNS_OPTION}:1")
+    assert not any("columns as in" in note for note in dataset.notes)
+
+
+def test_remembered_columns_are_none_of_another_format_s(with_remembered_columns, tmp_path):
     assert len(load(tmp_path / "other.jsonl")) == 1
-    assert [row.problems for row in stats(tmp_path)] == [1, 2]
+    problem_counts = [row.problems for row in stats(tmp_path)]
+    assert problem_counts == [1, 2]
+
+
+def test_other_columns_are_not_remembered_over_the_first(with_remembered_columns):
     with pytest.raises(BadInput, match=r"winokit.toml: has other columns or another language; edit"):
-        stats(path, columns=SAID + ":1", remember=True)
+        stats(with_remembered_columns, columns=f"{COLUMNS_OPTION}:1", remember=True)
+
+
+def test_columns_are_remembered_only_next_to_files():
     with pytest.raises(BadInput, match=r"--remember stores --columns next to files"):
         stats("open", remember=True)
 
@@ -213,33 +270,39 @@ def test_a_winokit_toml_that_cannot_be_understood_is_an_error(content, says, tmp
     (tmp_path / "winokit.toml").write_text(content)
     with pytest.raises(BadInput) as caught:
         remembered(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path / 'winokit.toml'}: {says}")
+    message = str(caught.value)
+    path = tmp_path / "winokit.toml"
+    assert message.startswith(f"{path}: {says}")
 
 
 def test_a_plus_in_a_path_is_a_path(tmp_path):
     folder = tmp_path / "a+b"
     folder.mkdir()
-    path = german(folder / "t+1.csv", ["1", "2"])
-    assert len(load(f"{path}+{path}", columns=SAID)) == 4
-    assert len(load(f"open+{path}", columns=SAID)) == 430
-    (folder / "w.jsonl").write_text(
-        json.dumps({"sentence": "a _ b", "option1": "x", "option2": "y", "answer": "1"}) + "\n"
-    )
-    assert len(load(f"winogrande:{folder}/w.jsonl")) == 1
-    assert len(load(f"winogrande:{folder}/w.jsonl+{folder}/w.jsonl")) == 2
+    path = write_german(folder / "t+1.csv", ["1", "2"])
+    both_paths = f"{path}+{path}"
+    assert len(load(both_paths, columns=COLUMNS_OPTION)) == 4
+    assert len(load(f"open+{path}", columns=COLUMNS_OPTION)) == 430
+    row = {"sentence": "a _ b", "option1": "x", "option2": "y", "answer": "1"}
+    (folder / "w.jsonl").write_text(json.dumps(row) + "\n")
+    winogrande_path = f"winogrande:{folder}/w.jsonl"
+    assert len(load(winogrande_path)) == 1
+    assert len(load(f"{winogrande_path}+{folder}/w.jsonl")) == 2
     with pytest.raises(BadInput, match=r"a\+b/no.csv: no such file; split at \+: .*/a: no such file"):
         load(folder / "no.csv")
 
 
 def test_pairs_are_groups_in_the_formats_that_have_options_too(tmp_path):
-    rows = [{"sentence": f"a _ b{n}", "option1": "x", "option2": "y", "answer": str(n), "pair_id": 3} for n in (1, 2)]
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    written(tmp_path / "t.csv", [[*rows[0]], *([*row.values()] for row in rows)], "\t")
+    row = {"option1": "x", "option2": "y", "pair_id": 3}
+    rows = [{"sentence": f"a _ b{number}", "answer": str(number), **row} for number in (1, 2)]
+    (tmp_path / "t.jsonl").write_text(json_lines(rows))
+    cells = [list(row.values()) for row in rows]
+    write_table(tmp_path / "t.csv", [list(rows[0]), *cells], "\t")
     for name in ("t.jsonl", "t.csv"):
-        assert [problem.group for problem in load(tmp_path / name)] == ["3", "3"]
+        groups = [problem.group for problem in load(tmp_path / name)]
+        assert groups == ["3", "3"]
 
 
-GAP = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+GAP_HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
 
 def test_gap_is_read_as_it_is(tmp_path):
@@ -248,31 +311,30 @@ def test_gap_is_read_as_it_is(tmp_path):
         ("t-2", "Ann met Bea because she was there; she left.", "she", 35, "Ann", 0, "FALSE", "Bea", 8, "FALSE", "u"),
         ("t-3", "Ann met Bea because she was there; she left.", "she", 35, "Ann", 0, "FALSE", "Bea", 8, "TRUE", "u"),
     ]
-    (tmp_path / "gap.tsv").write_text(GAP + "".join("\t".join(map(str, row)) + "\n" for row in rows))
+    lines = ["\t".join(map(str, row)) + "\n" for row in rows]
+    (tmp_path / "gap.tsv").write_text(GAP_HEADER + "".join(lines))
     first, second = dataset = load(tmp_path / "gap.tsv")
-    assert (first.before, first.right) == ('Ann met Bea. "Well," ', "Ann")
-    assert (second.after, second.right) == (" left.", "Bea")
+    assert first.before == 'Ann met Bea. "Well," '
+    assert first.right == "Ann"
+    assert second.after == " left."
+    assert second.right == "Bea"
     assert "1 rows whose answer is none of their candidates were skipped" in dataset.notes[0]
+
+
+COPA_ITEM = '<item id="{0}" asks-for="cause" most-plausible-alternative="{1}"><p>{2}</p><a1>{3}</a1><a2>{4}</a2></item>'
 
 
 def test_balanced_copas_mirrored_items_are_twins(tmp_path):
     items = [
-        (1, "The lamp went out.", 1),
-        (1001, "The lamp was bright.", 2),
-        (2, "It rained.", 1),
-        (1002, "It hailed.", 2),
+        (1, 1, "The lamp went out.", "The oil was used up.", "It was new."),
+        (1001, 2, "The lamp was bright.", "The oil was used up.", "It was new."),
+        (2, 1, "It rained.", "The street was wet.", "The roof broke."),
+        (1002, 2, "It hailed.", "The street was wet.", "The car was hit."),
     ]
-    others = {1: ("The oil was used up.", "It was new."), 2: ("The street was wet.", "The roof broke.")}
-    (tmp_path / "b.xml").write_text(
-        '<copa-corpus version="1.0">'
-        + "".join(
-            f'<item id="{n}" asks-for="cause" most-plausible-alternative="{right}"><p>{p}</p>'
-            f"<a1>{others[n % 1000][0]}</a1><a2>{others[n % 1000][1] if n != 1002 else 'The car was hit.'}</a2></item>"
-            for n, p, right in items
-        )
-        + "</copa-corpus>"
-    )
-    assert [problem.group for problem in read(tmp_path / "b.xml")] == ["copa-1", "copa-1", None, None]
+    elements = [COPA_ITEM.format(*item) for item in items]
+    (tmp_path / "b.xml").write_text(f'<copa-corpus version="1.0">{"".join(elements)}</copa-corpus>')
+    groups = [problem.group for problem in read(tmp_path / "b.xml")]
+    assert groups == ["copa-1", "copa-1", None, None]
 
 
 RECIPES = {
@@ -331,7 +393,32 @@ RECIPES = {
 def test_the_recipes_of_the_docs_read_rows_in_these_formats(name, tmp_path):
     columns, row, right = RECIPES[name]
     (tmp_path / "t.json").write_text(json.dumps([row]))
-    assert load(tmp_path / "t.json", columns=columns)[0].right == right
+    dataset = load(tmp_path / "t.json", columns=columns)
+    assert dataset[0].right == right
+
+
+def write_as_json(path, rows):
+    """Write rows as lines, as an array or as an object of columns, by the name of the file."""
+    if path.name == "rows.jsonl":
+        path.write_text(json_lines(rows))
+    elif path.name == "array.json":
+        path.write_text(json.dumps(rows))
+    else:
+        values_by_column = {}
+        for column in rows[0]:
+            values_by_column[column] = [row[column] for row in rows]
+        path.write_text(json.dumps(values_by_column))
+
+
+def write_as_text(path, rows):
+    """Write rows with semicolons or tabs between their cells, by the name of the file."""
+    out = io.StringIO(newline="")
+    delimiter = "\t" if path.name.endswith("tsv") else ";"
+    writer = csv.DictWriter(out, rows[0], delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    encoding = "utf-16" if "16" in path.name else "utf-8-sig"
+    path.write_text(out.getvalue(), encoding, newline="")
 
 
 REWRITTEN = ("semicolon.csv", "utf16.csv", "tabs.tsv", "table.parquet", "array.json", "columns.json", "rows.jsonl")
@@ -341,36 +428,37 @@ REWRITTEN = ("semicolon.csv", "utf16.csv", "tabs.tsv", "table.parquet", "array.j
 def test_winogrande_under_foreign_names_is_the_same_dataset(name, real_file, tmp_path):
     original = load(real_file("winogrande/dev.jsonl"))
     names = {"qID": "nr", "sentence": "satz", "option1": "erstes", "option2": "zweites", "answer": "loesung"}
-    lines = real_file("winogrande/dev.jsonl").read_text("utf-8").strip().split("\n")
-    rows = [{names[key]: value for key, value in json.loads(line).items()} for line in lines]
+    rows = []
+    for line in real_file("winogrande/dev.jsonl").read_text("utf-8").strip().split("\n"):
+        row = json.loads(line)
+        rows.append({names[key]: value for key, value in row.items()})
     path = tmp_path / name
     if name.endswith("parquet"):
         pyarrow = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     elif "json" in name:
-        shapes = {"array.json": rows, "columns.json": {key: [row[key] for row in rows] for key in rows[0]}}
-        path.write_text("\n".join(map(json.dumps, rows)) if name == "rows.jsonl" else json.dumps(shapes[name]))
+        write_as_json(path, rows)
     else:
-        out = io.StringIO(newline="")
-        writer = csv.DictWriter(out, rows[0], delimiter="\t" if name.endswith("tsv") else ";")
-        writer.writeheader()
-        writer.writerows(rows)
-        path.write_text(out.getvalue(), "utf-16" if "16" in name else "utf-8-sig", newline="")
+        write_as_text(path, rows)
     again = load(path, columns="text=satz,option1=erstes,option2=zweites,answer=loesung,group=nr")
     assert again == original
-    assert (len(again), len(again.groups), again.card.name) == (1267, 284, "winogrande/dev")
+    assert len(again) == 1267
+    assert len(again.groups) == 284
+    assert again.card.name == "winogrande/dev"
 
 
 @pytest.fixture
 def bilingual(tmp_path):
     """A table in two languages and two splits."""
-    path = tmp_path / "both.csv"
     rows = ["English Sentence,English Option 1,English Option 2,Zulu Sentence,Zulu Option 1,Zulu Option 2,Answer,Split"]
-    for at in range(6):
-        zulu = f"Imoto {at} idlula ibhasi ngoba _ iyashesha.,imoto,ibhasi"
-        split = "dev" if at < 2 else "train"
-        rows.append(f"Car {at} overtook the bus since the _ is fast.,car,bus,{zulu},{1 + at % 2},{split}")
+    for index in range(6):
+        english_cells = f"Car {index} overtook the bus since the _ is fast.,car,bus"
+        zulu_cells = f"Imoto {index} idlula ibhasi ngoba _ iyashesha.,imoto,ibhasi"
+        answer = 1 + index % 2
+        split = "dev" if index < 2 else "train"
+        rows.append(f"{english_cells},{zulu_cells},{answer},{split}")
+    path = tmp_path / "both.csv"
     path.write_text("\n".join(rows) + "\n")
     return path
 
@@ -378,14 +466,14 @@ def bilingual(tmp_path):
 def test_of_two_languages_in_one_table_both_are_shown_with_what_they_give(bilingual):
     with pytest.raises(BadInput) as caught:
         load(bilingual)
-    said = str(caught.value)
-    assert "option2=English Option 2,answer=Answer' (reads 6 of 6 rows), or --columns" in said
-    assert "text=Zulu Sentence,option1=Zulu Option 1,option2=Zulu Option 2,answer=Answer' (reads 6 of 6 rows)" in said
+    message = str(caught.value)
+    assert "option2=English Option 2,answer=Answer' (reads 6 of 6 rows), or --columns" in message
+    columns = "text=Zulu Sentence,option1=Zulu Option 1,option2=Zulu Option 2,answer=Answer"
+    assert f"{columns}' (reads 6 of 6 rows)" in message
 
 
 def test_a_role_selects_rows_of_a_table_of_problems(bilingual):
     columns = "text=Zulu Sentence,option1=Zulu Option 1,option2=Zulu Option 2,answer=Answer,where=Split=dev"
-    assert [problem.candidates for problem in load(bilingual, reading=Reading(columns=columns))] == [
-        ("imoto", "ibhasi"),
-        ("imoto", "ibhasi"),
-    ]
+    dataset = load(bilingual, reading=Reading(columns=columns))
+    candidates = [problem.candidates for problem in dataset]
+    assert candidates == [("imoto", "ibhasi")] * 2

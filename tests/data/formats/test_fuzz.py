@@ -1,4 +1,4 @@
-"""Readers never end in a traceback: files with flipped bytes, cut ends, swapped fields give problems or one line."""
+"""Readers never end in a traceback, whatever bytes or fields of a file are changed."""
 
 import contextlib
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.json_rows import json_lines
 
 from winokit.data.formats import FORMATS, read, recognise
 from winokit.errors import WinokitError
@@ -29,39 +30,43 @@ FILES = {
     "csv": "predictions/roberta_winogrande_dev.csv",
     "lmeval": "lmeval/samples_winogrande_smollm2.jsonl",
 }
-HEAD = 6_000  # a whole file would only make each try slower
+READ_BYTES = 6_000  # a whole file would only make each try slower
+ODD_BYTES = (b'"', b"_", b"]", b"[", b"<", b"&", b"\t", b"\n", b",", b"\x00", b"null", b"1e9")
 
 
-def mutated(data: bytes, seed: int) -> bytes:
-    """Bytes flipped, removed, doubled or exchanged in a few places, sometimes with the end cut off."""
+def mutate_bytes(data: bytes, seed: int) -> bytes:
+    """Return bytes flipped, removed, doubled or exchanged in a few places, sometimes with the end cut off."""
     rng = random.Random(seed)
     changed = bytearray(data)
     for _ in range(rng.randint(1, 8)):
-        at = rng.randrange(len(changed))
-        size = rng.choice((1, 1, 2, 30))
+        start = rng.randrange(len(changed))
+        end = start + rng.choice((1, 1, 2, 30))
         match rng.randrange(5):
             case 0:
-                changed[at] = rng.randrange(256)
+                changed[start] = rng.randrange(256)
             case 1:
-                del changed[at : at + size]
+                del changed[start:end]
             case 2:
-                changed[at:at] = changed[at : at + size]
+                changed[start:start] = changed[start:end]
             case 3:
-                changed[at:at] = rng.choice(
-                    (b'"', b"_", b"]", b"[", b"<", b"&", b"\t", b"\n", b",", b"\x00", b"null", b"1e9")
-                )
+                changed[start:start] = rng.choice(ODD_BYTES)
             case 4:
-                other = rng.randrange(len(changed))
-                changed[at : at + size], changed[other : other + size] = (
-                    changed[other : other + size],
-                    changed[at : at + size],
-                )
+                other_start = rng.randrange(len(changed))
+                other_end = other_start + end - start
+                first_bytes = changed[start:end]
+                changed[start:end] = changed[other_start:other_end]
+                changed[other_start:other_end] = first_bytes
         if not changed:
             break
-    return bytes(changed[: rng.randrange(len(changed) + 1)] if rng.random() < 0.2 else changed)
+    is_cut = rng.random() < 0.2
+    if is_cut:
+        length = rng.randrange(len(changed) + 1)
+        return bytes(changed[:length])
+    return bytes(changed)
 
 
 def read_every_way(path: Path, name: str) -> None:
+    """Read a file with its format given or recognised, lenient or not, where only our own errors are allowed."""
     for form in (None, name):
         for lenient in (False, True):
             with contextlib.suppress(WinokitError):
@@ -73,7 +78,8 @@ def read_every_way(path: Path, name: str) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_mutated_bytes_never_give_a_traceback(name, tmp_path, real_file, seed):
     path = tmp_path / "mutated"
-    path.write_bytes(mutated(real_file(FILES[name]).read_bytes()[:HEAD], seed))
+    content = real_file(FILES[name]).read_bytes()
+    path.write_bytes(mutate_bytes(content[:READ_BYTES], seed))
     read_every_way(path, name)
 
 
@@ -89,15 +95,21 @@ VALUES = st.recursive(
 @given(data=st.data())
 def test_swapped_and_odd_fields_never_give_a_traceback(name, tmp_path, real_file, data):
     text = real_file(FILES[name]).read_text("utf-8")
-    rows = json.loads(text)[:3] if text.startswith("[") else [json.loads(line) for line in text.splitlines()[:3]]
-    row = data.draw(st.sampled_from(rows))
-    target = row
-    while (inner := [v for v in target.values() if isinstance(v, dict)]) and data.draw(st.booleans()):
-        target = data.draw(st.sampled_from(inner))
+    is_array = text.startswith("[")
+    if is_array:
+        rows = json.loads(text)[:3]
+    else:
+        rows = [json.loads(line) for line in text.splitlines()[:3]]
+    target = data.draw(st.sampled_from(rows))
+    while inner_objects := [value for value in target.values() if isinstance(value, dict)]:
+        if not data.draw(st.booleans()):
+            break
+        target = data.draw(st.sampled_from(inner_objects))
     key = data.draw(st.sampled_from(sorted(target)))
-    target[key] = data.draw(VALUES | st.sampled_from([target[other] for other in sorted(target)]))
+    other_values = st.sampled_from([target[other_key] for other_key in sorted(target)])
+    target[key] = data.draw(VALUES | other_values)
     path = tmp_path / "swapped"
-    path.write_text(json.dumps(rows) if text.startswith("[") else "\n".join(map(json.dumps, rows)))
+    path.write_text(json.dumps(rows) if is_array else json_lines(rows))
     read_every_way(path, name)
 
 

@@ -1,9 +1,9 @@
-"""`hub:` goes through the datasets library; a local folder in the hub's layout stands in for the hub."""
+"""`hub:` goes through the datasets library, here with a local folder in the hub's layout."""
 
-import json
 import sys
 
 import pytest
+from support.json_rows import json_lines
 
 from winokit.data.formats.dialects import load_hub
 from winokit.data.loading import load
@@ -11,39 +11,38 @@ from winokit.errors import BadInput, MissingExtra
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries below warn about each other
 
+ROW = {"option1": "cup", "option2": "tray"}
 ROWS = [
-    {
-        "sentence": f"The cup fell off the tray because _ was {word}.",
-        "option1": "cup",
-        "option2": "tray",
-        "answer": answer,
-    }
-    for word, answer in (("round", "1"), ("tilted", "2"))
+    ROW | {"sentence": "The cup fell off the tray because _ was round.", "answer": "1"},
+    ROW | {"sentence": "The cup fell off the tray because _ was tilted.", "answer": "2"},
 ]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    """Folder with two splits, of two problems and of one."""
     monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
     path = tmp_path / "cups"
     path.mkdir()
-    for split, rows in (("train", ROWS), ("validation", ROWS[:1])):
-        (path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (path / "train.jsonl").write_text(json_lines(ROWS))
+    (path / "validation.jsonl").write_text(json_lines(ROWS[:1]))
     return path
 
 
 def test_a_folder_in_the_hubs_layout_is_read(folder):
     dataset = load(f"hub:{folder}#train")
-    assert [problem.right for problem in dataset] == ["cup", "tray"]
+    right_candidates = [problem.right for problem in dataset]
+    assert right_candidates == ["cup", "tray"]
     assert len(dataset.groups) == 1
 
 
 def test_a_folder_is_read_by_the_columns_named(folder):
     rows = [{"satz": row["sentence"], "a": "cup", "b": "tray", "l": row["answer"]} for row in ROWS]
     for split in ("train", "validation"):
-        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / f"{split}.jsonl").write_text(json_lines(rows))
     dataset = load(f"hub:{folder}#train", columns="text=satz,option1=a,option2=b,answer=l")
-    assert [problem.right for problem in dataset] == ["cup", "tray"]
+    right_candidates = [problem.right for problem in dataset]
+    assert right_candidates == ["cup", "tray"]
 
 
 def test_the_validation_split_is_taken_unless_another_is_named(folder):
@@ -55,20 +54,25 @@ def test_the_validation_split_is_taken_unless_another_is_named(folder):
 
 
 def test_hub_rows_without_an_answer_are_hidden_tests(folder):
-    (folder / "train.jsonl").write_text(json.dumps(ROWS[0] | {"answer": ""}) + "\n")
-    assert load_hub(f"{folder}#train")[0].answer is None
+    hidden_row = ROWS[0] | {"answer": ""}
+    (folder / "train.jsonl").write_text(json_lines([hidden_row]))
+    dataset = load_hub(f"{folder}#train")
+    assert dataset[0].answer is None
 
 
 def test_a_bad_hub_row_is_named_or_skipped(folder):
-    rows = [ROWS[0] | {"option2": "cup"}, *ROWS[1:]]
-    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wrong_row = ROWS[0] | {"option2": "cup"}
+    rows = [wrong_row, *ROWS[1:]]
+    (folder / "train.jsonl").write_text(json_lines(rows))
     with pytest.raises(BadInput, match=r"#train:row 1: field 'candidates': candidates must differ"):
         load_hub(f"{folder}#train")
-    assert len(load_hub(f"{folder}#train", lenient=True)) == len(rows) - 1
+    dataset = load_hub(f"{folder}#train", lenient=True)
+    assert len(dataset) == len(rows) - 1
 
 
 def test_a_hub_split_with_nothing_but_bad_rows_is_an_error_even_when_lenient(folder):
-    (folder / "train.jsonl").write_text(json.dumps(ROWS[0] | {"option2": "cup"}) + "\n")
+    wrong_row = ROWS[0] | {"option2": "cup"}
+    (folder / "train.jsonl").write_text(json_lines([wrong_row]))
     with pytest.raises(BadInput, match=r"#train: no problems in it; skipped: .* candidates must differ"):
         load_hub(f"{folder}#train", lenient=True)
 

@@ -1,6 +1,7 @@
 """Every public file is recognised, has exactly its known number of problems, and comes back from a round trip."""
 
 import gzip
+import json
 import lzma
 import re
 import shutil
@@ -37,12 +38,14 @@ COUNTS = {
     "copa/copa-test.xml": 500,
     "winogender/all_sentences.tsv": 720,
     "winogender/templates.tsv": 120,
-    **{
-        f"winobias/{side}_stereotyped_type{kind}.txt.{split}": 396
-        for side in ("pro", "anti")
-        for kind in (1, 2)
-        for split in ("dev", "test")
-    },
+    "winobias/pro_stereotyped_type1.txt.dev": 396,
+    "winobias/pro_stereotyped_type1.txt.test": 396,
+    "winobias/pro_stereotyped_type2.txt.dev": 396,
+    "winobias/pro_stereotyped_type2.txt.test": 396,
+    "winobias/anti_stereotyped_type1.txt.dev": 396,
+    "winobias/anti_stereotyped_type1.txt.test": 396,
+    "winobias/anti_stereotyped_type2.txt.dev": 396,
+    "winobias/anti_stereotyped_type2.txt.test": 396,
     "knowref/knowref_test.json": 1269,
     "perturbed-wsc/text_original.jsonl": 285,
     "perturbed-wsc/text_tense.jsonl": 281,
@@ -56,7 +59,8 @@ COUNTS = {
     "lmeval/samples_winogrande_smollm2.jsonl": 1267,
     "xwinograd/dataset.tsv": 3961,
 }
-BESIDE = ("text_original.jsonl", "occupations-stats.tsv")
+COMPANIONS = ("text_original.jsonl", "occupations-stats.tsv")
+"""Files that others in the same folder are read with."""
 HIDDEN = {"winogrande/test.jsonl", "superglue-wsc/test.jsonl"}
 
 
@@ -64,8 +68,10 @@ HIDDEN = {"winogrande/test.jsonl", "superglue-wsc/test.jsonl"}
 def test_a_public_file_has_its_known_number_of_problems(name, real_file):
     dataset = read(real_file(name))
     assert len(dataset) == COUNTS[name]
-    assert len({problem.id for problem in dataset}) == len(dataset)
-    assert {problem.answer is None for problem in dataset} == {name in HIDDEN}
+    ids = {problem.id for problem in dataset}
+    assert len(ids) == len(dataset)
+    is_hidden = {problem.answer is None for problem in dataset}
+    assert is_hidden == {name in HIDDEN}
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTS if not name.startswith(("lmeval", "xwinograd"))])
@@ -73,9 +79,10 @@ def test_a_public_file_comes_back_from_its_own_format(name, real_file, tmp_path)
     path = real_file(name)
     form = recognise(path).name
     dataset = load(path)
-    for beside in BESIDE:
-        if (path.parent / beside).exists():
-            shutil.copy(path.parent / beside, tmp_path)
+    for companion in COMPANIONS:
+        companion_path = path.parent / companion
+        if companion_path.exists():
+            shutil.copy(companion_path, tmp_path)
     copy = tmp_path / path.name.replace(".xml", ".copy.xml")
     write(dataset, copy, form)
     again = load(copy)
@@ -97,9 +104,9 @@ def test_datasets_go_through_each_others_formats(name, to, real_file, tmp_path):
     dataset = load(real_file(name))
     write(dataset, tmp_path / "out", to)
     again = load(tmp_path / "out")
-    assert [(p.text, p.candidates, p.answer, p.group) for p in again] == [
-        (p.text, p.candidates, p.answer, p.group) for p in dataset
-    ]
+    problems_before = [(p.text, p.candidates, p.answer, p.group) for p in dataset]
+    problems_again = [(p.text, p.candidates, p.answer, p.group) for p in again]
+    assert problems_again == problems_before
 
 
 def test_compressed_files_are_read_and_written(real_file, tmp_path):
@@ -110,22 +117,24 @@ def test_compressed_files_are_read_and_written(real_file, tmp_path):
     assert read(tmp_path / "dev.gz") == read(tmp_path / "dev.xz") == dataset
     for suffix in (".gz", ".xz"):
         write(dataset, tmp_path / f"out{suffix}", "winogrande")
-        assert (tmp_path / f"out{suffix}").stat().st_size < path.stat().st_size / 2
+        file_status = (tmp_path / f"out{suffix}").stat()
+        assert file_status.st_size < path.stat().st_size / 2
         assert read(tmp_path / f"out{suffix}") == dataset
 
 
 def test_spans_of_superglue_have_no_stray_characters_and_lose_nothing_else(real_file):
-    import json
-
     different = {}
     for split in ("train", "val", "test"):
         path = real_file(f"superglue-wsc/{split}.jsonl")
-        for line, problem in zip(path.read_text("utf-8").splitlines(), read(path), strict=True):
-            target = json.loads(line)["target"]
-            assert problem.pronoun.casefold() == target["span2_text"].strip().rstrip(",").casefold()
-            assert problem.sentence == json.loads(line)["text"]
+        lines = path.read_text("utf-8").splitlines()
+        for line, problem in zip(lines, read(path), strict=True):
+            row = json.loads(line)
+            target = row["target"]
+            pronoun = target["span2_text"].strip().rstrip(",")
+            assert problem.pronoun.casefold() == pronoun.casefold()
+            assert problem.sentence == row["text"]
             if problem.query != target["span1_text"]:
-                different[split, json.loads(line)["idx"]] = problem.query
+                different[split, row["idx"]] = problem.query
     assert different == {
         ("train", 234): "willow-towered Canopy Huntertropic wrestles",
         ("train", 380): "willow-towered Canopy Huntertropic wrestles",
@@ -134,6 +143,9 @@ def test_spans_of_superglue_have_no_stray_characters_and_lose_nothing_else(real_
         ("test", 120): "Carpenter's poems",
         ("test", 144): "the tape",
     }
+
+
+def test_a_full_stop_that_belongs_to_a_span_of_superglue_stays():
     king = superglue_row("Martin Luther King Jr. said so to Ann, as he knew.", "Martin Luther King Jr.", "he", 10)
     assert superglue_wsc.parse(king).query == "Martin Luther King Jr."
 
@@ -144,7 +156,8 @@ def superglue_row(text, span, pronoun, index):
 
 def test_wsc273_is_the_first_273(real_file):
     path = real_file("wsc/WSCollection.xml")
-    assert list(read(path, "wsc273")) == list(read(path))[:273]
+    first_problems = list(read(path))[:273]
+    assert list(read(path, "wsc273")) == first_problems
 
 
 def test_pdp_expands_to_the_eighty_binary_problems_of_the_papers(real_file):
@@ -153,17 +166,22 @@ def test_pdp_expands_to_the_eighty_binary_problems_of_the_papers(real_file):
     assert all(len(problem.candidates) == 2 for problem in dataset)
 
 
+def source_ids(problems):
+    return [str(problem.provenance["qID"]) for problem in problems]
+
+
 def test_winogrande_source_ids_are_written_only_on_request(real_file, tmp_path):
     dataset = load(real_file("winogrande/dev.jsonl"))
     write(dataset, tmp_path / "safe", "winogrande")
     write(dataset, tmp_path / "leaky", "winogrande", WriteOptions(source_ids=True))
-    source, safe, leaky = (
-        [str(problem.provenance["qID"]) for problem in problems]
-        for problems in (dataset, read(tmp_path / "safe"), read(tmp_path / "leaky"))
-    )
-    assert leaky == source
-    assert not set(safe) & set(source)
-    ends = Counter((qid[-1], problem.answer) for qid, problem in zip(safe, dataset, strict=True))
+    original_ids = source_ids(dataset)
+    safe_ids = source_ids(read(tmp_path / "safe"))
+    leaky_ids = source_ids(read(tmp_path / "leaky"))
+    assert leaky_ids == original_ids
+    assert set(safe_ids).isdisjoint(original_ids)
+    ends = Counter()
+    for source_id, problem in zip(safe_ids, dataset, strict=True):
+        ends[source_id[-1], problem.answer] += 1
     assert len(ends) == 32  # sixteen last characters, each with either answer
 
 
@@ -171,7 +189,8 @@ def test_winogrande_answers_may_stand_in_a_label_list(real_file, tmp_path):
     dataset = load(real_file("winogrande/dev.jsonl"))
     write(dataset, tmp_path / "dev.jsonl", "winogrande", WriteOptions(labels_apart=True))
     assert '"answer"' not in (tmp_path / "dev.jsonl").read_text()
-    assert (tmp_path / "dev-labels.lst").read_text() == real_file("winogrande/dev-labels.lst").read_text()
+    labels = (tmp_path / "dev-labels.lst").read_text()
+    assert labels == real_file("winogrande/dev-labels.lst").read_text()
     assert load(tmp_path / "dev.jsonl") == dataset
     (tmp_path / "dev-labels.lst").write_text("1\n2\n")
     with pytest.raises(BadInput, match=r"dev-labels.lst: expected 1267 labels.*found 2"):
@@ -181,23 +200,25 @@ def test_winogrande_answers_may_stand_in_a_label_list(real_file, tmp_path):
 def test_labels_join_to_wsc_by_text_and_pronoun(real_file):
     wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}")
     files = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in ("switched", "associative")]
-    joined = annotate(wsc, [read(path) for path in files])
-    assert sum(problem.labels["switchable"] for problem in joined) == 131
-    assert sum(problem.labels["associative"] for problem in joined) == 37
-    assert not joined.notes
+    labelled = annotate(wsc, [read(path) for path in files])
+    switchable_count = sum(problem.labels["switchable"] for problem in labelled)
+    assert switchable_count == 131
+    associative_count = sum(problem.labels["associative"] for problem in labelled)
+    assert associative_count == 37
+    assert not labelled.notes
     same = load(f"wsc273:{real_file('wsc/WSCollection.xml')}", labels=files)
-    assert same == joined
+    assert same == labelled
 
 
 def test_labels_that_match_nothing_are_noted(real_file, twins):
-    joined = annotate(twins, [read(real_file("trichelair/WSC_switched_label.json"))])
-    (note,) = joined.notes
+    labelled = annotate(twins, [read(real_file("trichelair/WSC_switched_label.json"))])
+    (note,) = labelled.notes
     assert note.startswith("273 of the 273 labels of trichelair/WSC_switched_label were not used")
-    assert list(joined) == list(twins)
+    assert list(labelled) == list(twins)
 
 
 def test_every_perturbed_problem_is_linked_to_its_original(real_file):
-    originals = {p.id: p for p in read(real_file("perturbed-wsc/text_original.jsonl"))}
+    originals = {problem.id: problem for problem in read(real_file("perturbed-wsc/text_original.jsonl"))}
     for name in ("tense", "number", "gender", "voice", "rel_1", "adverb", "syn"):
         for problem in read(real_file(f"perturbed-wsc/text_{name}.jsonl")):
             original = originals[problem.labels["original"]]
@@ -205,44 +226,48 @@ def test_every_perturbed_problem_is_linked_to_its_original(real_file):
             assert original.answer == problem.answer
 
 
-def instantiate(templates):
-    """The 720 sentences of 120 templates: with the participant and with "someone", in three genders."""
-    return templates.with_problems(
-        _instance(template, who, gender)
-        for template in templates
-        for who in (template.labels["participant"], "someone")
-        for gender in winogender.GENDERS
-    )
+def fill_templates(templates):
+    """Fill 120 templates with the participant and with "someone", in three genders."""
+    problems = []
+    for template in templates:
+        for person in (template.labels["participant"], "someone"):
+            for gender in winogender.GENDERS:
+                problems.append(fill_template(template, person, gender))
+    return templates.with_problems(problems)
 
 
-def _instance(template, who, gender):
+def replace_participant(text, participant):
+    """Replace the participant and its article by "someone", with a capital at the beginning of the text."""
+    text = re.sub(rf"^(?:The|An?) {re.escape(participant)}\b", "Someone", text)
+    return re.sub(rf"\b(?:the|an?) {re.escape(participant)}\b", "someone", text)
+
+
+def fill_template(template, person, gender):
+    """Problem that a template makes of a participant, or of "someone", and a gender of the pronoun."""
     labels = dict(template.labels)
     before = template.before
     after = template.after
     case = labels.pop("case")
     if gender == "neutral" and case == "NOM":
         after = re.sub(r"^ was\b", " were", after)
-    if who == "someone":
-        named = rf"(?:the|an?) {re.escape(labels['participant'])}\b"
-        first = named.replace("the|an?", "The|An?", 1)
-        before, after = (
-            re.sub(rf"\b{named}", "someone", re.sub(f"^{first}", "Someone", part)) for part in (before, after)
-        )
+    if person == "someone":
+        before = replace_participant(before, labels["participant"])
+        after = replace_participant(after, labels["participant"])
     return template.replace(
         before=before,
         after=after,
-        candidates=(template.candidates[0], winogender._name_candidate(who)),
+        candidates=(template.candidates[0], winogender._name_candidate(person)),
         pronoun=winogender.PRONOUNS[case][gender],
-        group=f"{labels['occupation']}.{who}.{gender}",
-        labels=labels | {"participant": who, "gender": gender},
+        group=f"{labels['occupation']}.{person}.{gender}",
+        labels=labels | {"participant": person, "gender": gender},
     )
 
 
 def test_templates_make_the_sentences(real_file):
-    sentences = {p.sentence: p for p in read(real_file("winogender/all_sentences.tsv"))}
-    made = instantiate(read(real_file("winogender/templates.tsv")))
-    assert len(made) == 720
-    for problem in made:
+    sentences = {problem.sentence: problem for problem in read(real_file("winogender/all_sentences.tsv"))}
+    problems = fill_templates(read(real_file("winogender/templates.tsv")))
+    assert len(problems) == 720
+    for problem in problems:
         assert sentences[problem.sentence] == problem
 
 
@@ -272,21 +297,27 @@ def test_superglue_rows_stay_judgements_and_merge_on_request(real_file):
     path = real_file("superglue-wsc/train.jsonl")
     rows = read(path)
     merged = load(path, as_="choice")
-    assert {problem.candidates for problem in rows} == {("no", "yes")}
-    assert all(problem.query is None and problem.right is not None for problem in merged)
-    refused = sum(int(note.split(" ")[0]) for note in merged.notes)
-    assert (len(merged), refused) == (227, 81)
-    kept = sum(len(problem.candidates) for problem in merged)
-    assert kept + refused + 2 == len(rows)  # two rows are repetitions
+    candidates = {problem.candidates for problem in rows}
+    assert candidates == {("no", "yes")}
+    for problem in merged:
+        assert problem.query is None
+        assert problem.right is not None
+    refused_count = sum(int(note.split(" ")[0]) for note in merged.notes)
+    assert len(merged) == 227
+    assert refused_count == 81
+    candidate_count = sum(len(problem.candidates) for problem in merged)
+    assert candidate_count + refused_count + 2 == len(rows)  # two rows are repetitions
 
 
 def test_a_pronoun_beside_its_index_is_found(real_file):
     problem = read(real_file("superglue-wsc/val.jsonl"))[42]
-    assert (problem.before[-4:], problem.pronoun) == ("use ", "it")
+    assert problem.before[-4:] == "use "
+    assert problem.pronoun == "it"
 
 
 def test_dpr_finds_the_pronoun_that_is_meant(real_file):
-    texts = {problem.text for problem in read(real_file("dpr/train.c.txt"))}
+    problems = read(real_file("dpr/train.c.txt"))
+    texts = {problem.text for problem in problems}
     assert "The assembly line workers were told they had been fired by the company, because _ could cut costs." in texts
     assert "The sword was stuck in the tree because _ grew up around it." in texts
 
@@ -295,7 +326,9 @@ def test_the_summary_row_of_a_prediction_file_is_no_problem(real_file):
     dataset = read(real_file("predictions/roberta_winogrande_dev.csv"))
     assert len(dataset) == 1267
     assert "line 1269 has no sentence" in dataset.notes[0]
-    assert [p.id for p in dataset] == [p.id for p in read(real_file("winogrande/dev.jsonl"))]
+    dev_ids = [problem.id for problem in read(real_file("winogrande/dev.jsonl"))]
+    ids = [problem.id for problem in dataset]
+    assert ids == dev_ids
 
 
 def test_a_harness_log_holds_the_same_problems(real_file):

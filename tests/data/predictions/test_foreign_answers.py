@@ -8,24 +8,24 @@ import winokit
 from winokit.data.predictions.answers import AnswerReading, named_in
 from winokit.data.predictions.match import align, which
 
-CASE = ("der Pokal", "der Koffer")
+CANDIDATES = ("der Pokal", "der Koffer")
 
 
 @pytest.mark.parametrize(
     ("said", "names", "language", "place"),
     [
-        ("den Koffer", CASE, "de", 1),
-        ("Der Koffer.", CASE, "de", 1),
-        ("„des Koffers“", CASE, "de", 1),
+        ("den Koffer", CANDIDATES, "de", 1),
+        ("Der Koffer.", CANDIDATES, "de", 1),
+        ("„des Koffers“", CANDIDATES, "de", 1),
         ("dem Studenten", ("der Student", "der Lehrer"), "de", 0),
-        ("der Kofferraum", CASE, "de", None),
+        ("der Kofferraum", CANDIDATES, "de", None),
         ("den Leiter", ("der Leiter", "die Leiter"), "de", None),
         ("valise", ("la coupe", "la valise"), "fr", 1),
         ("na mala", ("a taça", "a mala"), "pt", 1),
         ("чемодане", ("кубок", "чемодан"), "ru", 1),
         ("the cup", ("the jug", "the cup"), "nl", 1),
         ("cup", ("the jug", "the cup"), "nl", None),
-        ("den Koffer", CASE, "en", None),
+        ("den Koffer", CANDIDATES, "en", None),
     ],
 )
 def test_a_name_is_matched_by_the_rules_of_its_language(said, names, language, place):
@@ -33,7 +33,7 @@ def test_a_name_is_matched_by_the_rules_of_its_language(said, names, language, p
 
 
 def test_candidates_in_another_case_are_the_same_candidates():
-    assert align(["den Koffer", "den Pokal"], CASE, "de") == (1, 0)
+    assert align(["den Koffer", "den Pokal"], CANDIDATES, "de") == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -46,25 +46,34 @@ def test_candidates_in_another_case_are_the_same_candidates():
     ],
 )
 def test_a_reply_in_words_is_read_by_the_rules_of_its_language(said, place):
-    assert named_in(said, CASE, "de") == place
+    assert named_in(said, CANDIDATES, "de") == place
 
 
 def test_a_logged_completion_mentions_a_candidate_in_its_case():
-    assert AnswerReading(CASE, False, "", "de").read_words("in den Koffer passt er nicht") == 1
+    assert AnswerReading(CANDIDATES, False, "", "de").read_words("in den Koffer passt er nicht") == 1
 
 
 def test_predictions_in_german_are_counted(tmp_path):
-    rows = [
-        ("Der Pokal passt nicht in den Koffer, weil _ zu groß ist.", "der Pokal", "den Pokal"),
-        ("Der Pokal passt nicht in den Koffer, weil _ zu klein ist.", "der Koffer", "In den Koffer."),
+    problems = [
+        ("text", "option1", "option2", "answer"),
+        ("Der Pokal passt nicht in den Koffer, weil _ zu groß ist.", *CANDIDATES, "der Pokal"),
+        ("Der Pokal passt nicht in den Koffer, weil _ zu klein ist.", *CANDIDATES, "der Koffer"),
     ]
-    data = tmp_path / "satz.csv"
-    said = tmp_path / "antworten.csv"
-    with data.open("w", newline="") as file:
-        table = csv.writer(file, delimiter=";")
-        table.writerows([("text", "option1", "option2", "answer"), *((text, *CASE, right) for text, right, _ in rows)])
-    with said.open("w", newline="") as file:
-        table = csv.writer(file, delimiter=";")
-        table.writerows([("text", "prediction"), *((text, answer) for text, _, answer in rows)])
-    run = winokit.audit(data, predictions=[said], columns="text=text,option1=option1,option2=option2,answer=answer")
-    assert [(row.prediction, row.answer) for row in run.predictions] == [(0, 0), (1, 1)]
+    predictions = [
+        ("text", "prediction"),
+        ("Der Pokal passt nicht in den Koffer, weil _ zu groß ist.", "den Pokal"),
+        ("Der Pokal passt nicht in den Koffer, weil _ zu klein ist.", "In den Koffer."),
+    ]
+    problems_path = write_table(tmp_path / "satz.csv", problems)
+    answers_path = write_table(tmp_path / "antworten.csv", predictions)
+    columns = "text=text,option1=option1,option2=option2,answer=answer"
+    run = winokit.audit(problems_path, predictions=[answers_path], columns=columns)
+    answer_pairs = [(row.prediction, row.answer) for row in run.predictions]
+    assert answer_pairs == [(0, 0), (1, 1)]
+
+
+def write_table(path, rows):
+    """Write rows with semicolons between their cells."""
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    return path

@@ -1,4 +1,4 @@
-"""Layouts of other tools, and functions that anybody writes for theirs."""
+"""Layouts of other tools are read, and so are the functions that anybody writes for theirs."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from support.reading import choice_number, count_correct, read_only_part
 
 from winokit import load
 from winokit.data.predictions.columns import checked_columns
@@ -18,13 +19,9 @@ def data():
     return load("open")[:24]
 
 
-def right(read):
-    return sum(made.prediction == made.answer for made in read.predictions)
-
-
 @pytest.fixture
-def module(tmp_path, monkeypatch):
-    """A module with a layout, in the working directory."""
+def write_layout(tmp_path, monkeypatch):
+    """Function that writes a module with a layout into the working directory and returns the role that names it."""
     monkeypatch.chdir(tmp_path)
 
     def write(name, body):
@@ -34,14 +31,14 @@ def module(tmp_path, monkeypatch):
     return write
 
 
-def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, module, tmp_path):
-    rows = {
-        str(at): {"origin_prompt": p.text, "prediction": "AB"[p.answer if at % 4 else 1 - p.answer]}
-        for at, p in enumerate(data)
-    }
+def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, write_layout, tmp_path):
+    rows = {}
+    for index, problem in enumerate(data):
+        letter = "AB"[choice_number(index, problem) - 1]
+        rows[str(index)] = {"origin_prompt": problem.text, "prediction": letter}
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(rows))
-    columns = module(
+    columns = write_layout(
         "their_layout",
         """
         import json
@@ -51,8 +48,10 @@ def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, module, tmp_p
                 yield {"text": row["origin_prompt"], "prediction": row["prediction"], "model": "theirs"}
         """,
     )
-    (read,) = read_predictions(path, data, columns=checked_columns(columns))
-    assert (read.model, len(read.predictions), right(read)) == ("theirs", 24, 18)
+    part = read_only_part(path, data, columns=checked_columns(columns))
+    assert part.model == "theirs"
+    assert len(part.predictions) == 24
+    assert count_correct(part) == 18
 
 
 @pytest.mark.parametrize(
@@ -67,11 +66,12 @@ def test_a_function_of_ten_lines_reads_whatever_somebody_has(data, module, tmp_p
         ("read_rows = 3\n", "something that is not a function"),
     ],
 )
-def test_a_function_that_yields_no_roles_or_fails_is_refused_in_a_line(data, module, tmp_path, body, says):
+def test_a_function_that_yields_no_roles_or_fails_is_refused_in_a_line(data, write_layout, tmp_path, body, says):
     path = tmp_path / "theirs.json"
     path.write_text("{}")
+    columns = checked_columns(write_layout(f"wrong_{abs(hash(body))}", body))
     with pytest.raises(BadInput, match=says):
-        read_predictions(path, data, columns=checked_columns(module(f"wrong_{abs(hash(body))}", body)))
+        read_predictions(path, data, columns=columns)
 
 
 def test_an_unknown_layout_is_refused_with_those_there_are(data, tmp_path):
@@ -86,44 +86,53 @@ def test_a_file_of_an_unknown_kind_is_refused_with_the_way_to_write_a_layout(dat
         read_predictions(tmp_path / "theirs.txt", data)
 
 
-EXAMPLES = re.findall(
-    r"```python\n(import json\n+def read_.*?)```",
-    (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8"),
-    re.DOTALL,
-)
+DATA_PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```python\n(import json\n+def read_.*?)```", DATA_PAGE, re.DOTALL)
 
 
-def opencompass(data, replies):
-    turns = [[{"role": "HUMAN", "prompt": f"Fill in the blank.\n{problem.text}"}] for problem in data]
-    return json.dumps(
-        {str(at): {"origin_prompt": turn, "prediction": replies[at], "gold": "A"} for at, turn in enumerate(turns)}
-    )
+def opencompass_file(data, replies):
+    """Content of a file of OpenCompass with these replies."""
+    rows = {}
+    for index, problem in enumerate(data):
+        turn = {"role": "HUMAN", "prompt": f"Fill in the blank.\n{problem.text}"}
+        rows[str(index)] = {"origin_prompt": [turn], "prediction": replies[index], "gold": "A"}
+    return json.dumps(rows)
 
 
-def helm(data, replies):
+def helm_file(data, replies):
+    """Content of a file of HELM whose letters stand for the candidates in reverse order."""
     states = []
     for problem, reply in zip(data, replies, strict=True):
-        letters = {"A": problem.candidates[1], "B": problem.candidates[0]}
-        letter = next(key for key, name in letters.items() if name == reply)
+        second, first = problem.candidates
+        letters = {"A": first, "B": second}
+        letter = "A" if reply == first else "B"
         result = {"completions": [{"text": f" {letter}"}]}
-        states.append({"instance": {"input": {"text": problem.text}}, "output_mapping": letters, "result": result})
+        instance = {"input": {"text": problem.text}}
+        states.append({"instance": instance, "output_mapping": letters, "result": result})
     return json.dumps({"adapter_spec": {"model": "org/model"}, "request_states": states})
 
 
-def batch(data, replies):
+def batch_file(data, replies):
+    """Content of a file of OpenAI's batches."""
     lines = []
     for problem, reply in zip(data, replies, strict=True):
-        body = {"choices": [{"message": {"role": "assistant", "content": f"The answer is {reply}."}}]}
-        lines.append(json.dumps({"custom_id": problem.id, "response": {"body": body}}))
+        message = {"role": "assistant", "content": f"The answer is {reply}."}
+        body = {"choices": [{"message": message}]}
+        line = {"custom_id": problem.id, "response": {"body": body}}
+        lines.append(json.dumps(line))
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("number", "write"), list(enumerate([opencompass, helm, batch])))
-def test_the_layouts_of_the_docs_read_what_they_say(data, module, tmp_path, number, write):
+@pytest.mark.parametrize(("number", "write"), list(enumerate([opencompass_file, helm_file, batch_file])))
+def test_the_layouts_of_the_docs_read_what_they_say(data, write_layout, tmp_path, number, write):
     assert len(EXAMPLES) == 3
-    replies = [p.candidates[p.answer if at % 4 else 1 - p.answer] for at, p in enumerate(data)]
+    replies = []
+    for index, problem in enumerate(data):
+        replies.append(problem.candidates[choice_number(index, problem) - 1])
     path = tmp_path / "theirs.json"
     path.write_text(write(data, replies))
     body = re.sub(r"def read_\w+", "def read_rows", EXAMPLES[number])
-    (read,) = read_predictions(path, data, columns=checked_columns(module(f"example_{number}", body)))
-    assert (len(read.predictions), right(read)) == (24, 18)
+    columns = checked_columns(write_layout(f"example_{number}", body))
+    part = read_only_part(path, data, columns=columns)
+    assert len(part.predictions) == 24
+    assert count_correct(part) == 18

@@ -1,14 +1,17 @@
+"""A row is matched to its problem by its text, its candidates and what it asks."""
+
 import pytest
 
 from winokit.data.predictions.match import Matcher, Unmatched, align, align_difference, option_behind, tokens, which
 from winokit.problem import Dataset, Problem
 
-JUG = ("the jug", "the cup")
+JUG_AND_CUP = ("the jug", "the cup")
 
 
-def only(matcher: Matcher, text: str, candidates=None) -> int:
-    (place,) = matcher.find(text, candidates)
-    return place
+def find_only(matcher: Matcher, text: str, candidates=None) -> int:
+    """Index of the one problem that matches."""
+    (index,) = matcher.find(text, candidates)
+    return index
 
 
 @pytest.mark.parametrize(
@@ -22,29 +25,30 @@ def only(matcher: Matcher, text: str, candidates=None) -> int:
     ],
 )
 def test_a_text_is_found_whatever_its_case_punctuation_and_blank(twins, text):
-    assert only(Matcher(twins), text) == 1
+    assert find_only(Matcher(twins), text) == 1
 
 
 def test_a_text_that_differs_in_a_word_is_not_found(twins):
-    with pytest.raises(
-        Unmatched, match="no problem has the text 'I poured water from the jug into the cup until _ was cold"
-    ):
-        Matcher(twins).find("I poured water from the jug into the cup until _ was cold.")
+    beginning = "I poured water from the jug into the cup until _ was cold"
+    with pytest.raises(Unmatched, match=f"no problem has the text '{beginning}"):
+        Matcher(twins).find(f"{beginning}.")
 
 
 def test_exact_texts_win_over_texts_with_the_same_words():
-    loud = Problem.from_text("Nora called Ines _!", ("Nora", "Ines"))
-    calm = Problem.from_text("Nora called Ines _.", ("Nora", "Ines"))
-    matcher = Matcher(Dataset([loud, calm]))
-    assert only(matcher, calm.text) == 1
+    exclamation = Problem.from_text("Nora called Ines _!", ("Nora", "Ines"))
+    statement = Problem.from_text("Nora called Ines _.", ("Nora", "Ines"))
+    matcher = Matcher(Dataset([exclamation, statement]))
+    assert find_only(matcher, statement.text) == 1
     with pytest.raises(Unmatched, match="2 problems match it"):
         matcher.find("Nora called Ines _")
 
 
 def test_one_text_with_two_pairs_of_candidates_is_told_apart_by_them():
     text = "Nora told Ines that Paul met Tom when _ sang."
-    matcher = Matcher(Dataset([Problem.from_text(text, ("Nora", "Ines")), Problem.from_text(text, ("Paul", "Tom"))]))
-    assert only(matcher, text, ("Tom", "Paul")) == 1
+    women = Problem.from_text(text, ("Nora", "Ines"))
+    men = Problem.from_text(text, ("Paul", "Tom"))
+    matcher = Matcher(Dataset([women, men]))
+    assert find_only(matcher, text, ("Tom", "Paul")) == 1
     with pytest.raises(Unmatched, match="2 problems match it"):
         matcher.find(text)
     with pytest.raises(Unmatched, match="the candidates Nora / Ines, not Nora / Tom"):
@@ -52,22 +56,28 @@ def test_one_text_with_two_pairs_of_candidates_is_told_apart_by_them():
 
 
 def test_one_blank_with_two_pronouns_is_told_apart_by_the_pronoun():
-    parts = ("The cook thanked the guest because ", " was kind.", ("the cook", "the guest"), 1)
-    matcher = Matcher(Dataset([Problem(*parts, pronoun="he"), Problem(*parts, pronoun="she")]))
-    assert matcher.find("The cook thanked the guest because _ was kind.", like=Problem(*parts, pronoun="She")) == (1,)
-    assert only(matcher, "The cook thanked the guest because he was kind.") == 0
+    text = "The cook thanked the guest because _ was kind."
+    candidates = ("the cook", "the guest")
+    he = Problem.from_text(text, candidates, answer=1).replace(pronoun="he")
+    she = he.replace(pronoun="she")
+    matcher = Matcher(Dataset([he, she]))
+    assert matcher.find(text, like=he.replace(pronoun="She")) == (1,)
+    assert find_only(matcher, "The cook thanked the guest because he was kind.") == 0
     with pytest.raises(Unmatched, match="2 problems match it"):
-        matcher.find("The cook thanked the guest because _ was kind.")
+        matcher.find(text)
 
 
 def test_exact_repetitions_are_all_given_as_they_are_one_problem(twins):
-    assert Matcher(Dataset([twins[0], twins[1], twins[0]])).find(twins[0].text) == (0, 2)
+    dataset = Dataset([twins[0], twins[1], twins[0]])
+    matcher = Matcher(dataset)
+    assert matcher.find(twins[0].text) == (0, 2)
 
 
 def test_judgements_of_one_sentence_are_told_apart_by_their_query():
-    parts = ("Nora thanked Ines because ", " had helped.", ("no", "yes"))
-    asked = [Problem(*parts, pronoun="she", query=name) for name in ("Nora", "Ines")]
-    assert Matcher(Dataset(asked)).find(asked[1].text, like=asked[1]) == (1,)
+    of_nora = Problem("Nora thanked Ines because ", " had helped.", ("no", "yes"), pronoun="she", query="Nora")
+    of_ines = of_nora.replace(query="Ines")
+    matcher = Matcher(Dataset([of_nora, of_ines]))
+    assert matcher.find(of_ines.text, like=of_ines) == (1,)
 
 
 def test_a_problem_is_found_inside_a_longer_text(twins):
@@ -75,12 +85,14 @@ def test_a_problem_is_found_inside_a_longer_text(twins):
     prompt = f"Fill in the blank.\nSentence: {twins[4].text}\nOptions: the rope, the crate"
     assert matcher.find_inside(prompt) == (4,)
     assert matcher.find_inside(prompt, ("the crate", "the rope")) == (4,)
-    assert matcher.find_inside(f"Who is meant by 'she'? {twins[2].sentence} Answer:") == (2,)
+    question = f"Who is meant by 'she'? {twins[2].sentence} Answer:"
+    assert matcher.find_inside(question) == (2,)
 
 
 def test_two_problems_inside_one_text_are_refused(twins):
+    text = f"{twins[0].text} The jug. {twins[1].text}"
     with pytest.raises(Unmatched, match="2 problems match it"):
-        Matcher(twins).find_inside(f"{twins[0].text} The jug. {twins[1].text}")
+        Matcher(twins).find_inside(text)
 
 
 def test_half_a_problem_inside_a_text_is_not_enough(twins):
@@ -97,7 +109,9 @@ def test_a_problem_that_is_part_of_another_is_not_meant_where_the_longer_one_sta
 
 
 def test_a_text_shorter_than_the_words_looked_for_is_found_inside_another():
-    assert Matcher(Dataset([Problem.from_text("_ won", ("Nora", "Ines"))])).find_inside("Say who: _ won.") == (0,)
+    dataset = Dataset([Problem.from_text("_ won", ("Nora", "Ines"))])
+    matcher = Matcher(dataset)
+    assert matcher.find_inside("Say who: _ won.") == (0,)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +128,7 @@ def test_a_text_shorter_than_the_words_looked_for_is_found_inside_another():
     ],
 )
 def test_candidates_are_aligned_whatever_their_order_case_article_and_possessive(offered, order):
-    assert align(offered, JUG) == order
+    assert align(offered, JUG_AND_CUP) == order
 
 
 def test_candidates_that_differ_only_in_their_article_are_told_apart_by_it():
@@ -141,7 +155,8 @@ def test_the_candidate_of_a_text_is_what_the_other_texts_have_not(texts, candida
 
 def test_a_letter_stands_for_what_the_last_list_of_the_prompt_has_behind_it():
     prompt = "Example:\nA) Paul\nB) Tom\nAnswer: A\n\nNow you:\n (A) Nora \n (B) Ines\nAnswer:"
-    assert (option_behind(" A", prompt), option_behind("b", prompt)) == ("Nora", "Ines")
+    assert option_behind(" A", prompt) == "Nora"
+    assert option_behind("b", prompt) == "Ines"
     assert option_behind("C", prompt) is None
     assert option_behind(" ", prompt) is None
 

@@ -9,13 +9,16 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.fixtures import real
+from support.json_rows import json_lines
+from support.reading import choices_of, read_only_part, with_source_ids
 
 from winokit import load
 from winokit.data.predictions.read import read_predictions, recognise
 from winokit.errors import BadInput, WinokitError
 
-HEAD = 6_000  # a whole file would only make each try slower
-ODD = (b'"', b"_", b"]", b"[", b",", b"\x00", b"\n", b"null", b"1e999", b"NaN", b"{", b"\\ud800", b"A", b"3")
+READ_BYTES = 6_000  # a whole file would only make each try slower
+ODD_BYTES = (b'"', b"_", b"]", b"[", b",", b"\x00", b"\n", b"null", b"1e999", b"NaN", b"{", b"\\ud800", b"A", b"3")
 
 
 @pytest.mark.parametrize(
@@ -34,8 +37,9 @@ def test_what_is_no_prediction_is_refused_in_one_line(twins, tmp_path, content, 
     path.write_bytes(content)
     with pytest.raises(BadInput) as caught:
         read_predictions(path, twins)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert says in str(caught.value)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert says in message
 
 
 def test_a_folder_and_a_file_that_is_not_there_are_refused(twins, tmp_path):
@@ -54,72 +58,113 @@ def test_a_file_of_which_nothing_matches_is_an_error_with_the_first_reason(twins
 
 @pytest.mark.parametrize("choices", [[1, 2, 1], [1.0, 2.0, 1.0], [None, 2, 1], [None, "B", "A"]])
 def test_json_lines_with_the_ids_of_the_source_are_a_table_whatever_they_choose(twins, tmp_path, choices):
-    """They were taken for winokit's own rows, and none of their ids was found."""
-    named = twins.with_problems(p.replace(provenance={"id": f"s{i}"}) for i, p in enumerate(twins))
+    """A regression: they were taken for winokit's own rows, and none of their ids was found."""
+    with_ids = with_source_ids(twins, "id", "s")
     path = tmp_path / "mine.jsonl"
-    path.write_text("".join(f"{json.dumps({'id': f's{i}', 'prediction': c})}\n" for i, c in enumerate(choices)))
-    (read,) = read_predictions(path, named)
-    assert [made.prediction for made in read.predictions] == [None if choices[0] is None else 0, 1, 0]
+    rows = [{"id": f"s{index}", "prediction": choice} for index, choice in enumerate(choices)]
+    path.write_text(json_lines(rows))
+    part = read_only_part(path, with_ids)
+    first_choice = None if choices[0] is None else 0
+    assert choices_of(part) == [first_choice, 1, 0]
 
 
 def test_a_first_line_longer_than_the_head_is_recognised(twins, tmp_path):
     path = tmp_path / "long.jsonl"
-    path.write_text(json.dumps({"why": "x" * 100_000, "id": twins[0].id, "prediction": None}) + "\n")
-    assert len(read_predictions(path, twins)[0].predictions) == 1
+    row = {"why": "x" * 100_000, "id": twins[0].id, "prediction": None}
+    path.write_text(json.dumps(row) + "\n")
+    (part,) = read_predictions(path, twins)
+    assert len(part.predictions) == 1
 
 
 def test_compressed_files_are_read_like_others(twins, tmp_path):
     path = tmp_path / "mine.lst.gz"
     path.write_bytes(gzip.compress(b"1\n" * 6))
-    assert len(read_predictions(path, twins)[0].predictions) == 6
+    (part,) = read_predictions(path, twins)
+    assert len(part.predictions) == 6
 
 
-def mutated(data: bytes, seed: int) -> bytes:
-    """Bytes changed, removed, doubled or put in at a few places, sometimes with the end cut off."""
+def mutate_bytes(data: bytes, seed: int) -> bytes:
+    """Return bytes changed, removed, doubled or put in at a few places, sometimes with the end cut off."""
     rng = random.Random(seed)
     changed = bytearray(data)
     for _ in range(rng.randint(1, 6)):
         if not changed:
             break
-        at = rng.randrange(len(changed))
-        size = rng.choice((1, 1, 2, 30))
+        start = rng.randrange(len(changed))
+        end = start + rng.choice((1, 1, 2, 30))
         match rng.randrange(4):
             case 0:
-                changed[at] = rng.randrange(256)
+                changed[start] = rng.randrange(256)
             case 1:
-                del changed[at : at + size]
+                del changed[start:end]
             case 2:
-                changed[at:at] = changed[at : at + size]
+                changed[start:start] = changed[start:end]
             case 3:
-                changed[at:at] = rng.choice(ODD)
-    return bytes(changed[: rng.randrange(len(changed) + 1)] if rng.random() < 0.2 else changed)
+                changed[start:start] = rng.choice(ODD_BYTES)
+    is_cut = rng.random() < 0.2
+    if is_cut:
+        length = rng.randrange(len(changed) + 1)
+        return bytes(changed[:length])
+    return bytes(changed)
 
 
-def small_files(twins) -> dict[str, bytes]:
-    """A small file of each kind, all about the twins."""
-    rows = [
-        {"id": p.id, "model": "m", "scoring": "s", "scores": [-1.0, -2.0], "prediction": 0, "answer": p.answer}
-        for p in twins
-    ]
-    samples = [
-        {"id": 1, "epoch": 1, "input": p.text, "choices": list(p.candidates), "target": "A"}
-        | {"scores": {"choice": {"value": "C", "answer": "A"}}, "output": {"completion": "ANSWER: A"}}
-        for p in twins
-    ]
-    return {
-        "winokit": "\n".join(map(json.dumps, rows)).encode(),
-        "labels": b"1\n2\n1\n2\n1\n2\n",
-        "inspect": json.dumps({"status": "success", "eval": {"model": "m"}, "samples": samples}, indent=1).encode(),
-    }
+def winokit_rows(problems) -> list[dict]:
+    rows = []
+    for problem in problems:
+        row = {"id": problem.id, "model": "m", "scoring": "s", "scores": [-1.0, -2.0]}
+        rows.append(row | {"prediction": 0, "answer": problem.answer})
+    return rows
+
+
+def inspect_log(problems) -> dict:
+    """Log of Inspect in which A is chosen and right in every sample."""
+    scores = {"choice": {"value": "C", "answer": "A"}}
+    output = {"completion": "ANSWER: A"}
+    samples = []
+    for problem in problems:
+        sample = {"id": 1, "epoch": 1, "input": problem.text, "choices": list(problem.candidates), "target": "A"}
+        samples.append(sample | {"scores": scores, "output": output})
+    return {"status": "success", "eval": {"model": "m"}, "samples": samples}
+
+
+def harness_rows(problems) -> list[dict]:
+    rows = []
+    for problem in problems:
+        requests = {}
+        for index, candidate in enumerate(problem.candidates):
+            requests[f"gen_args_{index}"] = {"arg_0": problem.before + candidate, "arg_1": problem.after}
+        document = {"text": problem.text, "candidates": list(problem.candidates), "answer": problem.answer}
+        row = {"doc_id": 0, "doc": document, "arguments": requests, "filter": "none", "acc": 1.0}
+        rows.append(row | {"filtered_resps": [["-1.5", "False"], ["-2.5", "False"]]})
+    return rows
+
+
+DOCUMENTS = {"winokit": winokit_rows, "inspect": inspect_log, "lmeval": harness_rows}
+
+
+def as_text(document) -> str:
+    """Rows as JSON lines, an object as indented JSON."""
+    if isinstance(document, dict):
+        return json.dumps(document, indent=1)
+    return json_lines(document)
+
+
+def small_file(kind, problems) -> bytes:
+    """Content of a small file of predictions of these problems."""
+    if kind == "labels":
+        return b"1\n2\n1\n2\n1\n2\n"
+    document = DOCUMENTS[kind](problems)
+    return as_text(document).encode()
 
 
 def read_both_ways(path, dataset) -> None:
+    """Read a file strictly and leniently, where only our own errors and rows of the dataset are allowed."""
     ids = {problem.id for problem in dataset}
     for lenient in (False, True):
         with contextlib.suppress(WinokitError):
-            for read in read_predictions(path, dataset, lenient=lenient):
-                assert all(made.id in ids for made in read.predictions)
-                assert all("\n" not in reason for reason in read.unmatched)
+            for part in read_predictions(path, dataset, lenient=lenient):
+                assert ids.issuperset(row.id for row in part.predictions)
+                assert all("\n" not in reason for reason in part.unmatched)
 
 
 @pytest.mark.parametrize("kind", ["winokit", "labels", "inspect"])
@@ -127,7 +172,8 @@ def read_both_ways(path, dataset) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_mutated_small_files_never_give_a_traceback(kind, twins, tmp_path, seed):
     path = tmp_path / "mutated"
-    path.write_bytes(mutated(small_files(twins)[kind], seed))
+    content = small_file(kind, twins)
+    path.write_bytes(mutate_bytes(content, seed))
     read_both_ways(path, twins)
 
 
@@ -135,34 +181,30 @@ def test_mutated_small_files_never_give_a_traceback(kind, twins, tmp_path, seed)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_mutated_archives_never_give_a_traceback(method, twins, tmp_path, seed):
-    log = json.loads(small_files(twins)["inspect"])
+    log = inspect_log(twins)
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("header.json", json.dumps({"eval": log["eval"]}))
         for number, sample in enumerate(log["samples"]):
             archive.writestr(f"samples/{number}.json", json.dumps(sample))
-    path.write_bytes(mutated(path.read_bytes(), seed))
+    path.write_bytes(mutate_bytes(path.read_bytes(), seed))
     read_both_ways(path, twins)
+
+
+@pytest.fixture(scope="module")
+def first_of_dev():
+    """First sixty problems of WinoGrande's dev set."""
+    return load(real("winogrande/dev.jsonl"))[:60]
 
 
 @pytest.mark.parametrize("name", ["predictions/roberta_winogrande_dev.csv", "lmeval/samples_winogrande_smollm2.jsonl"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
-def test_mutated_real_files_never_give_a_traceback(name, real_file, tmp_path, seed):
-    dev = _first_of_dev(real_file)
+def test_mutated_real_files_never_give_a_traceback(name, real_file, first_of_dev, tmp_path, seed):
     path = tmp_path / "mutated"
-    path.write_bytes(mutated(real_file(name).read_bytes()[:HEAD], seed))
-    read_both_ways(path, dev)
-
-
-_DEV: list = []
-
-
-def _first_of_dev(real_file):
-    """The first problems of dev, loaded once."""
-    if not _DEV:
-        _DEV.append(load(real_file("winogrande/dev.jsonl"))[:60])
-    return _DEV[0]
+    content = real_file(name).read_bytes()
+    path.write_bytes(mutate_bytes(content[:READ_BYTES], seed))
+    read_both_ways(path, first_of_dev)
 
 
 VALUES = st.recursive(
@@ -176,41 +218,23 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_values_in_any_field_never_give_a_traceback(kind, twins, tmp_path, data):
-    whole = _rows(kind, twins)
-    target = whole
-    while inner := [value for value in _values(target) if isinstance(value, (dict, list)) and value]:
+    document = DOCUMENTS[kind](twins)
+    target = document
+    while inner_values := [value for value in values_of(target) if isinstance(value, (dict, list)) and value]:
         if not data.draw(st.booleans()):
             break
-        target = data.draw(st.sampled_from(inner))
-    key = data.draw(st.sampled_from(sorted(target) if isinstance(target, dict) else range(len(target))))
+        target = data.draw(st.sampled_from(inner_values))
+    keys = sorted(target) if isinstance(target, dict) else range(len(target))
+    key = data.draw(st.sampled_from(keys))
     target[key] = data.draw(VALUES)
     path = tmp_path / "odd"
-    path.write_text(json.dumps(whole, indent=1) if kind == "inspect" else "\n".join(map(json.dumps, whole)))
+    path.write_text(as_text(document))
     read_both_ways(path, twins)
 
 
-def _values(target) -> list:
+def values_of(target) -> list:
+    """Values of an object or of a list."""
     return list(target.values() if isinstance(target, dict) else target)
-
-
-def _rows(kind, twins):
-    if kind == "inspect":
-        return json.loads(small_files(twins)["inspect"])
-    if kind == "winokit":
-        return [json.loads(line) for line in small_files(twins)["winokit"].splitlines()]
-    return [
-        {
-            "doc_id": 0,
-            "doc": {"text": p.text, "candidates": list(p.candidates), "answer": p.answer},
-            "arguments": {
-                f"gen_args_{i}": {"arg_0": p.before + c, "arg_1": p.after} for i, c in enumerate(p.candidates)
-            },
-            "filtered_resps": [["-1.5", "False"], ["-2.5", "False"]],
-            "filter": "none",
-            "acc": 1.0,
-        }
-        for p in twins
-    ]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

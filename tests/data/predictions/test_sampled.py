@@ -1,8 +1,9 @@
-"""Tables with several answers to each problem: a row for each, or a column for each."""
+"""A table may have several answers to each problem, in a row for each or a column for each."""
 
 import csv
 
 import pytest
+from support.reading import read_only_part
 
 import winokit
 from winokit.data.predictions.read import read_predictions
@@ -15,11 +16,12 @@ PROBLEMS = Dataset(
     for answer in (0, 1)
 )
 CHOICES = [[1, 1, 2], [2, 2, 2], [1, 2, 1], [2, 1, 1], [1, 1, 1], [2, 2, 2], [2, 2, 1], [1, 2, 2]]
-"""Of each problem the choices of three samples, counted from 1."""
+NUMBERED_COLUMNS = {"id": "id", "prediction": "prediction", "sample": "wdh"}
+"""Choices of the three samples of each problem, counted from 1."""
 
 
 @pytest.fixture
-def written(tmp_path):
+def write_table(tmp_path):
     def write(columns, rows):
         path = tmp_path / "m.csv"
         with path.open("w", newline="") as file:
@@ -29,62 +31,72 @@ def written(tmp_path):
     return write
 
 
-def long(number=lambda sample: sample):
-    return [
-        (problem.id, number(sample), choice)
-        for problem, own in zip(PROBLEMS, CHOICES, strict=True)
-        for sample, choice in enumerate(own)
-    ]
+def rows_of_samples(number=lambda sample: sample):
+    """Row of each sample of each problem, with the problem's id, the sample's number and the choice."""
+    rows = []
+    for problem, choices in zip(PROBLEMS, CHOICES, strict=True):
+        for sample, choice in enumerate(choices):
+            rows.append((problem.id, number(sample), choice))
+    return rows
 
 
-def wide():
-    return [(problem.id, *own) for problem, own in zip(PROBLEMS, CHOICES, strict=True)]
+def rows_of_problems():
+    """Row of each problem, with its id and the choices of its samples."""
+    return [(problem.id, *choices) for problem, choices in zip(PROBLEMS, CHOICES, strict=True)]
 
 
-def choices_of(path, **columns):
-    """The choices of each sample of each problem, counted from 1."""
-    (read,) = read_predictions(path, PROBLEMS, columns=columns or None)
-    assert not read.unmatched
-    table = {problem.id: {} for problem in PROBLEMS}
-    for made in read.predictions:
-        table[made.id][made.sample] = made.prediction + 1
-    return [[own[sample] for sample in sorted(own)] for own in table.values()]
+def read_choices(path, **columns):
+    """Choices of each sample of each problem, counted from 1."""
+    part = read_only_part(path, PROBLEMS, columns=columns or None)
+    assert not part.unmatched
+    choices = {problem.id: {} for problem in PROBLEMS}
+    for row in part.predictions:
+        choices[row.id][row.sample] = row.prediction + 1
+    in_order = []
+    for choices_by_sample in choices.values():
+        samples = sorted(choices_by_sample)
+        in_order.append([choices_by_sample[sample] for sample in samples])
+    return in_order
 
 
 @pytest.mark.parametrize("name", ["sample", "Sample_ID", "epoch", "run", "seed", "repeat"])
-def test_a_column_that_numbers_the_rows_of_each_problem_is_known_by_its_name(written, name):
-    path = written(("id", name, "prediction"), long())
-    assert choices_of(path) == CHOICES
-    (read,) = read_predictions(path, PROBLEMS)
-    assert read.notes == [f"{path}: 3 samples of each problem, by {name!r}"]
+def test_a_column_that_numbers_the_rows_of_each_problem_is_known_by_its_name(write_table, name):
+    path = write_table(("id", name, "prediction"), rows_of_samples())
+    assert read_choices(path) == CHOICES
+    part = read_only_part(path, PROBLEMS)
+    assert part.notes == [f"{path}: 3 samples of each problem, by {name!r}"]
 
 
-def test_names_of_models_number_no_samples(written):
+def test_names_of_models_number_no_samples(write_table):
     models = ("gpt-4", "llama-3", "gemma-2")
-    path = written(("id", "run", "prediction"), long(number=models.__getitem__))
+    path = write_table(("id", "run", "prediction"), rows_of_samples(number=models.__getitem__))
     with pytest.raises(BadInput, match="8 problems have 3 rows each"):
-        choices_of(path)
+        read_choices(path)
 
 
-def test_rows_may_stand_sample_by_sample(written):
-    rows = sorted(long(), key=lambda row: row[1])
-    assert choices_of(written(("id", "sample", "prediction"), rows)) == CHOICES
+def test_rows_may_stand_sample_by_sample(write_table):
+    rows = sorted(rows_of_samples(), key=lambda row: row[1])
+    path = write_table(("id", "sample", "prediction"), rows)
+    assert read_choices(path) == CHOICES
 
 
-def test_seeds_are_samples_in_their_order_by_size(written):
+def test_seeds_are_samples_in_their_order_by_size(write_table):
     seeds = [7, 42, 1001]
-    rows = sorted(long(lambda sample: seeds[sample]), key=lambda row: -row[1])
-    assert choices_of(written(("id", "seed", "prediction"), rows)) == CHOICES
+    seeded = rows_of_samples(lambda sample: seeds[sample])
+    rows = sorted(seeded, key=lambda row: -row[1])
+    path = write_table(("id", "seed", "prediction"), rows)
+    assert read_choices(path) == CHOICES
 
 
-def test_any_other_column_is_named(written):
-    path = written(("id", "wdh", "prediction"), long())
-    assert choices_of(path, id="id", prediction="prediction", sample="wdh") == CHOICES
+def test_any_other_column_is_named(write_table):
+    path = write_table(("id", "wdh", "prediction"), rows_of_samples())
+    assert read_choices(path, id="id", prediction="prediction", sample="wdh") == CHOICES
 
 
-def test_rows_that_nothing_numbers_are_numbered_as_they_stand(written):
-    path = written(("id", "prediction"), [(name, choice) for name, _, choice in long()])
-    assert choices_of(path, id="id", prediction="prediction", sample="line") == CHOICES
+def test_rows_that_nothing_numbers_are_numbered_as_they_stand(write_table):
+    without_numbers = [(name, choice) for name, _, choice in rows_of_samples()]
+    path = write_table(("id", "prediction"), without_numbers)
+    assert read_choices(path, id="id", prediction="prediction", sample="line") == CHOICES
 
 
 @pytest.mark.parametrize(
@@ -96,63 +108,74 @@ def test_rows_that_nothing_numbers_are_numbered_as_they_stand(written):
          "--columns id=id,prediction=prediction,sample=line; else keep"),
     ],
 )  # fmt: skip
-def test_several_rows_of_each_problem_are_refused_with_the_role_that_reads_them(written, columns, hint):
+def test_several_rows_of_each_problem_are_refused_with_the_role_that_reads_them(write_table, columns, hint):
+    path = write_table(columns, rows_of_samples())
     with pytest.raises(BadInput) as caught:
-        read_predictions(written(columns, long()), PROBLEMS)
-    assert hint in str(caught.value)
+        read_predictions(path, PROBLEMS)
+    message = str(caught.value)
+    assert hint in message
 
 
-def test_a_column_called_sample_that_numbers_nothing_is_none(written):
-    rows = [(problem.id, "x", own[0]) for problem, own in zip(PROBLEMS, CHOICES, strict=True)]
-    (read,) = read_predictions(written(("id", "sample", "prediction"), rows), PROBLEMS)
-    assert {made.sample for made in read.predictions} == {None}
+def test_a_column_called_sample_that_numbers_nothing_is_none(write_table):
+    rows = [(problem_id, "x", first) for problem_id, first, *_ in rows_of_problems()]
+    path = write_table(("id", "sample", "prediction"), rows)
+    part = read_only_part(path, PROBLEMS)
+    samples = {row.sample for row in part.predictions}
+    assert samples == {None}
 
 
 @pytest.mark.parametrize("names", [("sample_1", "sample_2", "sample_3"), ("run1", "run2", "run3")])
-def test_a_column_for_each_sample_is_known_by_their_names(written, names):
-    assert choices_of(written(("id", *names), wide())) == CHOICES
+def test_a_column_for_each_sample_is_known_by_their_names(write_table, names):
+    path = write_table(("id", *names), rows_of_problems())
+    assert read_choices(path) == CHOICES
 
 
-def test_columns_of_samples_may_be_named(written):
-    path = written(("id", "a", "b", "c"), wide())
-    assert choices_of(path, id="id", prediction1="a", prediction2="b", prediction3="c") == CHOICES
+def test_columns_of_samples_may_be_named(write_table):
+    path = write_table(("id", "a", "b", "c"), rows_of_problems())
+    assert read_choices(path, id="id", prediction1="a", prediction2="b", prediction3="c") == CHOICES
 
 
-def test_columns_of_samples_may_be_matched_by_the_order_of_lines(written):
-    path = written(("sample_1", "sample_2", "sample_3"), [row[1:] for row in wide()])
-    named = {f"prediction{number}": f"sample_{number}" for number in (1, 2, 3)}
-    assert choices_of(path, order="line", **named) == CHOICES
+def test_columns_of_samples_may_be_matched_by_the_order_of_lines(write_table):
+    choices = [row[1:] for row in rows_of_problems()]
+    path = write_table(("sample_1", "sample_2", "sample_3"), choices)
+    columns = {f"prediction{number}": f"sample_{number}" for number in (1, 2, 3)}
+    assert read_choices(path, order="line", **columns) == CHOICES
 
 
-def test_columns_and_rows_of_samples_at_once_are_refused(written):
-    path = written(("id", "sample", "a", "b"), [(row[0], 1, *row[1:3]) for row in wide()])
-    named = {"id": "id", "prediction1": "a", "prediction2": "b", "sample": "sample"}
+def test_columns_and_rows_of_samples_at_once_are_refused(write_table):
+    rows = [(row[0], 1, *row[1:3]) for row in rows_of_problems()]
+    path = write_table(("id", "sample", "a", "b"), rows)
+    columns = {"id": "id", "prediction1": "a", "prediction2": "b", "sample": "sample"}
     with pytest.raises(BadInput, match="expected a column for each sample, or sample=COLUMN; found both"):
-        read_predictions(path, PROBLEMS, columns=named)
+        read_predictions(path, PROBLEMS, columns=columns)
 
 
-def test_a_row_without_its_number_is_refused(written):
-    rows = [*long()[:-1], (PROBLEMS[7].id, "", 1)]
+def test_a_row_without_its_number_is_refused(write_table):
+    complete_rows = rows_of_samples()[:-1]
+    rows = [*complete_rows, (PROBLEMS[7].id, "", 1)]
+    path = write_table(("id", "wdh", "prediction"), rows)
     with pytest.raises(BadInput, match="field 'wdh': expected the number of a sample, found nothing"):
-        read_predictions(
-            written(("id", "wdh", "prediction"), rows),
-            PROBLEMS,
-            columns={"id": "id", "prediction": "prediction", "sample": "wdh"},
-        )
+        read_predictions(path, PROBLEMS, columns=NUMBERED_COLUMNS)
 
 
-def test_two_rows_of_one_sample_contradict_each_other(written):
-    rows = [*long(), (PROBLEMS[0].id, 0, 2)]
-    path = written(("id", "wdh", "prediction"), rows)
+def test_two_rows_of_one_sample_contradict_each_other(write_table):
+    rows = [*rows_of_samples(), (PROBLEMS[0].id, 0, 2)]
+    path = write_table(("id", "wdh", "prediction"), rows)
     with pytest.raises(BadInput, match="line 2 and line 26 contradict each other"):
-        read_predictions(path, PROBLEMS, columns={"id": "id", "prediction": "prediction", "sample": "wdh"})
+        read_predictions(path, PROBLEMS, columns=NUMBERED_COLUMNS)
 
 
-def test_a_table_of_samples_is_audited(written):
-    run = winokit.audit(PROBLEMS, predictions=written(("id", "sample", "prediction"), long()), out=None)
-    right = [[choice == 1 + problem.answer for choice in own] for problem, own in zip(PROBLEMS, CHOICES, strict=True)]
-    found = {row.metric: row.value for row in run.metrics if (row.protocol, row.subset) == ("samples", "all")}
-    assert found["all_right"] == sum(map(all, right)) / 8
-    assert found["any_right"] == sum(map(any, right)) / 8
-    assert found["accuracy"] == pytest.approx(sum(map(sum, right)) / 24)
-    assert found["same_answer"] == sum(len(set(own)) == 1 for own in CHOICES) / 8
+def test_a_table_of_samples_is_audited(write_table):
+    path = write_table(("id", "sample", "prediction"), rows_of_samples())
+    run = winokit.audit(PROBLEMS, predictions=path, out=None)
+    right_counts = []
+    for problem, choices in zip(PROBLEMS, CHOICES, strict=True):
+        right_counts.append(choices.count(1 + problem.answer))
+    rows = [row for row in run.metrics if row.protocol == "samples" and row.subset == "all"]
+    values = {row.metric: row.value for row in rows}
+    assert values["all_right"] == right_counts.count(3) / 8
+    assert values["any_right"] == 1 - right_counts.count(0) / 8
+    mean = sum(right_counts) / 24
+    assert values["accuracy"] == pytest.approx(mean)
+    agreed_count = sum(len(set(choices)) == 1 for choices in CHOICES)
+    assert values["same_answer"] == agreed_count / 8

@@ -1,9 +1,12 @@
-"""A file with problems and predictions: who audits it means the predictions, and is told what was scored."""
+"""Predictions in a file of problems are audited, and a message says so."""
 
 import csv
 import json
 
 import pytest
+from support.harness import partial
+from support.json_rows import json_lines
+from support.reading import choice_number
 
 import winokit
 from winokit import audit, load
@@ -20,61 +23,73 @@ def data():
 
 
 @pytest.fixture
-def written(data, tmp_path):
-    """Problems as a table, and whatever columns are given, each a function of a row's number and its problem."""
+def write_table(data, tmp_path):
+    """Function that writes problems with more columns, each a function of a row's index and its problem."""
 
     def write(names=COLUMNS, **columns):
         path = tmp_path / "mine.csv"
         with path.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow([*names, *columns])
-            for at, problem in enumerate(data):
-                cells = [cell(at, problem) for cell in columns.values()]
-                table.writerow([problem.text, *problem.candidates, problem.answer + 1, *cells])
+            for index, problem in enumerate(data):
+                cells = [cell_of(index, problem) for cell_of in columns.values()]
+                answer = problem.answer + 1
+                table.writerow([problem.text, *problem.candidates, answer, *cells])
         return path
 
     return write
 
 
-def choice(at, problem):
-    """Right three times in four."""
-    return 1 + (problem.answer if at % 4 else 1 - problem.answer)
-
-
-def audited(path, **more):
-    """The models of an audit, and what was told."""
-    told = []
-    with telling(told.append):
+def audit_accuracy(path, **more):
+    """Audit a file and return the names of its models, the messages as one text, and the run."""
+    messages = []
+    with telling(messages.append):
         run = audit(path, protocol="accuracy", out=None, **more)
-    return sorted({row.model for row in run.predictions}), " ".join(told), run
+    models = {row.model for row in run.predictions}
+    return sorted(models), " ".join(messages), run
 
 
-def test_the_column_of_predictions_in_the_file_of_problems_is_audited_and_that_is_said(written):
-    models, told, run = audited(written(prediction=choice))
+def first_score(index, problem):
+    return -choice_number(index, problem) - 0.5
+
+
+def second_score(index, problem):
+    return choice_number(index, problem) - 3.5
+
+
+def half_unreadable(index, problem):
+    return "n/a?" if index % 2 else 1
+
+
+def test_the_column_of_predictions_in_the_file_of_problems_is_audited_and_that_is_said(write_table):
+    path = write_table(prediction=choice_number)
+    models, messages, run = audit_accuracy(path)
     assert models == ["mine"]
     assert run.find("accuracy", "all", "accuracy").value == 0.75
-    assert "mine.csv: has a column 'prediction' beside its problems, which is audited (24 of 24 rows read)" in told
-    assert "--model builtin scores the built-in model instead" in told
+    assert "mine.csv: has a column 'prediction' beside its problems, which is audited (24 of 24 rows read)" in messages
+    assert "--model builtin scores the built-in model instead" in messages
     assert any("which is audited" in note for note in run.notes)
 
 
-def test_scores_of_both_candidates_are_audited_too(written):
-    path = written(
-        logit_1=lambda at, problem: -choice(at, problem) - 0.5, logit_2=lambda at, problem: choice(at, problem) - 3.5
-    )
-    models, told, _run = audited(path)
+def test_scores_of_both_candidates_are_audited_too(write_table):
+    path = write_table(logit_1=first_score, logit_2=second_score)
+    models, messages, _run = audit_accuracy(path)
     assert models == ["mine"]
-    assert "has columns 'logit_1', 'logit_2' beside its problems, which are audited" in told
+    assert "has columns 'logit_1', 'logit_2' beside its problems, which are audited" in messages
 
 
-def test_a_model_that_is_named_is_scored_and_nothing_else(written):
-    models, told, _ = audited(written(prediction=choice), model="random")
-    assert (models, "prediction" in told) == (["random"], False)
+def test_a_model_that_is_named_is_scored_and_nothing_else(write_table):
+    path = write_table(prediction=choice_number)
+    models, messages, _ = audit_accuracy(path, model="random")
+    assert models == ["random"]
+    assert "prediction" not in messages
 
 
-def test_how_a_model_is_asked_means_the_built_in_one_and_the_column_is_mentioned(written):
-    within = predictions_within(written(prediction=choice), load(written(prediction=choice)), is_scored=True)
-    assert (within.files, within.columns) == ((), None)
+def test_how_a_model_is_asked_means_the_built_in_one_and_the_column_is_mentioned(write_table):
+    path = write_table(prediction=choice_number)
+    within = predictions_within(path, load(path), is_scored=True)
+    assert within.files == ()
+    assert within.columns is None
     (note,) = within.notes
     assert "the built-in model is scored; to audit that instead: --predictions" in note
     assert note.endswith("prediction=prediction (reads 24 of 24 rows)")
@@ -84,69 +99,84 @@ def test_how_a_model_is_asked_means_the_built_in_one_and_the_column_is_mentioned
     ("columns", "says"),
     [
         (
-            {"a_pred": choice, "b_pred": lambda at, p: 1},
+            {"a_pred": choice_number, "b_pred": lambda index, p: 1},
             "has columns 'a_pred', 'b_pred' beside its problems; the built",
         ),
-        ({"output": lambda at, p: p.answer + 1}, "to audit that instead if it is not the answers: --predictions"),
-        ({"prediction": lambda at, p: "n/a?" if at % 2 else 1}, "fewer than nine rows of ten read as choices"),
-        ({"nll_one": lambda at, p: 0.25, "nll_two": lambda at, p: 0.5}, "the lowest is best: say so with the roles"),
+        ({"output": lambda index, p: p.answer + 1}, "to audit that instead if it is not the answers: --predictions"),
+        ({"prediction": half_unreadable}, "fewer than nine rows of ten read as choices"),
+        (
+            {"nll_one": lambda index, p: 0.25, "nll_two": lambda index, p: 0.5},
+            "the lowest is best: say so with the roles",
+        ),
     ],
 )
-def test_what_may_be_something_else_is_mentioned_and_the_built_in_model_is_scored(written, columns, says):
-    models, told, _ = audited(written(**columns), limit=2)
+def test_what_may_be_something_else_is_mentioned_and_the_built_in_model_is_scored(write_table, columns, says):
+    path = write_table(**columns)
+    models, messages, _ = audit_accuracy(path, limit=2)
     assert models == ["builtin"]
-    assert "the built-in model is scored" in told
-    assert says in told
+    assert "the built-in model is scored" in messages
+    assert says in messages
 
 
 @pytest.mark.parametrize("name", ["gpt4", "chatgpt", "pred_a", "llama-2-7b"])
-def test_a_column_called_after_a_model_is_mentioned_and_the_built_in_model_is_scored(written, name):
-    models, told, _run = audited(written(**{name: choice}))
+def test_a_column_called_after_a_model_is_mentioned_and_the_built_in_model_is_scored(write_table, name):
+    path = write_table(**{name: choice_number})
+    models, messages, _run = audit_accuracy(path)
     assert models == ["builtin"]
-    assert f"mine.csv: has a column {name!r} of choices beside its problems; the built-in model is scored" in told
-    assert f"prediction={name}" in told
-    assert "(reads 24 of 24 rows)" in told
+    assert f"mine.csv: has a column {name!r} of choices beside its problems; the built-in model is scored" in messages
+    assert f"prediction={name}" in messages
+    assert "(reads 24 of 24 rows)" in messages
 
 
-def test_a_column_of_replies_in_words_is_mentioned_too(written):
-    _models, told, _run = audited(written(gpt4=lambda at, problem: f"I think option {choice(at, problem)} it is."))
-    assert "has a column 'gpt4' beside its problems, which may be replies of a model; the built-in model is" in told
+def test_a_column_of_replies_in_words_is_mentioned_too(write_table):
+    path = write_table(gpt4=lambda index, problem: f"I think option {choice_number(index, problem)} it is.")
+    _models, messages, _run = audit_accuracy(path)
+    assert "has a column 'gpt4' beside its problems, which may be replies of a model; the built-in model is" in messages
 
 
-def test_predictions_in_one_of_several_files_are_mentioned(written, data, tmp_path):
-    path = written(prediction=choice)
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"qID": "1", "sentence": "Ann saw Bea as _ sang.", "option1": "Ann", "option2": "Bea"}))
-    within = predictions_within(f"{path}+{other}", data)
+def test_predictions_in_one_of_several_files_are_mentioned(write_table, data, tmp_path):
+    path = write_table(prediction=choice_number)
+    other_path = tmp_path / "other.jsonl"
+    problem = {"qID": "1", "sentence": "Ann saw Bea as _ sang.", "option1": "Ann", "option2": "Bea"}
+    other_path.write_text(json.dumps(problem))
+    within = predictions_within(f"{path}+{other_path}", data)
     assert not within.files
     (note,) = within.notes
     assert "mine.csv: has a column 'prediction' beside its problems; the built-in model is scored" in note
 
 
 @pytest.mark.parametrize(
-    "columns", [{"is_switchable": lambda at, problem: at % 2}, {"worker_id": lambda at, problem: 1}]
+    "columns", [{"is_switchable": lambda index, problem: index % 2}, {"worker_id": lambda index, problem: 1}]
 )
-def test_what_says_something_of_a_problem_is_no_model(written, columns):
-    assert "built-in" not in audited(written(**columns))[1]
+def test_what_says_something_of_a_problem_is_no_model(write_table, columns):
+    path = write_table(**columns)
+    _models, messages, _run = audit_accuracy(path)
+    assert "built-in" not in messages
 
 
-def test_a_table_of_problems_alone_is_scored_without_a_word(written):
-    path = written(note=lambda at, problem: "x")
-    assert predictions_within(path, load(path)).notes == ()
+def test_a_table_of_problems_alone_is_scored_without_a_word(write_table):
+    path = write_table(note=lambda index, problem: "x")
+    within = predictions_within(path, load(path))
+    assert within.notes == ()
 
 
-def test_columns_of_problems_and_of_predictions_are_told_in_one_option(written):
+def test_columns_of_problems_and_of_predictions_are_told_in_one_option(write_table):
     names = ("satz", "a", "b", "loesung")
     columns = "text=satz,option1=a,option2=b,answer=loesung,prediction=wahl"
-    models, _, run = audited(written(names, wahl=choice), columns=columns)
-    assert (models, run.find("accuracy", "all", "accuracy").value) == (["mine"], 0.75)
-    models, _told, _ = audited(written(names, prediction=choice), columns=columns.removesuffix(",prediction=wahl"))
+    path = write_table(names, wahl=choice_number)
+    models, _, run = audit_accuracy(path, columns=columns)
     assert models == ["mine"]
-    assert split_columns("text=satz,prediction=wahl")[0] is None
+    assert run.find("accuracy", "all", "accuracy").value == 0.75
+    path = write_table(names, prediction=choice_number)
+    models, _messages, _ = audit_accuracy(path, columns=columns.removesuffix(",prediction=wahl"))
+    assert models == ["mine"]
+    columns_of_problems, *_ = split_columns("text=satz,prediction=wahl")
+    assert columns_of_problems is None
 
 
-def test_columns_of_predictions_without_a_file_of_them_are_those_of_data(written):
-    models, _, _ = audited(written(wahl=choice), columns="text=sentence,prediction=wahl")
+def test_columns_of_predictions_without_a_file_of_them_are_those_of_data(write_table):
+    path = write_table(wahl=choice_number)
+    models, _, _ = audit_accuracy(path, columns="text=sentence,prediction=wahl")
     assert models == ["mine"]
     with pytest.raises(BadInput, match="--predictions FILE"):
         audit("open", columns="text=sentence,prediction=wahl")
@@ -154,31 +184,17 @@ def test_columns_of_predictions_without_a_file_of_them_are_those_of_data(written
 
 def test_a_log_in_the_place_of_data_is_audited_and_not_scored_anew(data, tmp_path):
     path = tmp_path / "samples_mine.jsonl"
-    samples = [
-        {
-            "doc_id": at,
-            "doc": {
-                "sentence": p.text,
-                "option1": p.candidates[0],
-                "option2": p.candidates[1],
-                "answer": str(p.answer + 1),
-            },
-            "arguments": {
-                f"gen_args_{i}": {"arg_0": p.before + c, "arg_1": p.after} for i, c in enumerate(p.candidates)
-            },
-            "filtered_resps": [["-1.5", "False"], ["-2.5", "False"]],
-            "filter": "none",
-        }
-        for at, p in enumerate(data)
-    ]
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
-    models, told, _run = audited(path)
+    rows = [partial(problem, [-1.5, -2.5]) | {"doc_id": index} for index, problem in enumerate(data)]
+    path.write_text(json_lines(rows))
+    models, messages, _run = audit_accuracy(path)
     assert models == ["mine"]
-    assert "is a log; its predictions are audited; --model builtin scores the built-in model instead" in told
+    assert "is a log; its predictions are audited; --model builtin scores the built-in model instead" in messages
 
 
 def test_the_public_roberta_s_file_by_itself_gets_966(real_file):
-    models, _told, run = audited(real_file("predictions/roberta_winogrande_dev.csv"))
+    path = real_file("predictions/roberta_winogrande_dev.csv")
+    models, _messages, run = audit_accuracy(path)
     assert models == ["roberta_winogrande_dev"]
-    assert round(run.find("accuracy", "all", "accuracy").value * 1267) == 966
-    assert winokit.load(real_file("predictions/roberta_winogrande_dev.csv")).card.name == "winogrande/dev"
+    accuracy = run.find("accuracy", "all", "accuracy").value
+    assert round(accuracy * 1267) == 966
+    assert winokit.load(path).card.name == "winogrande/dev"
