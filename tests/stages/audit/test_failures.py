@@ -1,5 +1,6 @@
 """Failed pairs are shown with the words marked in which their twins differ, and with no others."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,13 +15,16 @@ from winokit.stages.audit.failures import FailedTwin, find_failures
 def make_cup_and_ann() -> list[Problem]:
     """Two pairs: of a cup and a box, and of Ann and Eve."""
     cup = Problem("The cup does not fit the box because ", " is too big.", ("the cup", "the box"), 0, group="a")
-    box = cup.replace(after=" is too small.", answer=1)
     ann = Problem("Ann thanked Eve because ", " had got.", ("Ann", "Eve"), 0, group="b")
-    eve = ann.replace(after=" had given.", answer=1)
-    return [cup, box, ann, eve]
+    return [*make_twins(cup, " is too small."), *make_twins(ann, " had given.")]
 
 
-def make_run(problems: list[Problem], **choices: tuple[int | None, ...]) -> Run:
+def make_twins(problem: Problem, after: str, answer: int = 1) -> tuple[Problem, Problem]:
+    """The problem, and its twin that ends otherwise."""
+    return (problem, problem.replace(after=after, answer=answer))
+
+
+def make_run(problems: Sequence[Problem], **choices: tuple[int | None, ...]) -> Run:
     """Make a run from the choices of each scorer, by its name."""
     rows = []
     for name, scorer_choices in choices.items():
@@ -60,33 +64,35 @@ def test_the_pair_shown_is_the_one_that_most_fail_with_its_special_words_marked(
 
 def test_the_pair_shown_has_its_right_candidates_and_all_choices(run_of_three):
     ann, eve = find_first_texts(run_of_three)
-    assert (ann.right, eve.right) == ("Ann", "Eve")
+    assert ann.right == "Ann"
+    assert eve.right == "Eve"
     assert ann.choices == (("one", "Ann", True), ("two", "Eve", False), ("three", "Ann", True))
     assert eve.choices == (("one", "Ann", False), ("two", "Eve", True), ("three", "Eve", True))
 
 
 def test_a_word_that_only_one_twin_has_is_marked_there_alone():
-    shorter = Problem("Ann met Eve before ", " said that she was big.", ("Ann", "Eve"), 0, group="a")
-    longer = shorter.replace(after=" said that she was not big.", answer=1)
-    texts = find_first_texts(make_run([shorter, longer], m=(0, 0)))
-    assert [list_marked_parts(text) for text in texts] == [[], [" not"]]
+    problem = Problem("Ann met Eve before ", " said that she was big.", ("Ann", "Eve"), 0, group="a")
+    twins = make_twins(problem, " said that she was not big.")
+    shorter, longer = find_first_texts(make_run(twins, m=(0, 0)))
+    assert list_marked_parts(shorter) == []
+    assert list_marked_parts(longer) == [" not"]
 
 
 def test_the_pair_shown_has_the_spaces_of_its_text():
-    before = "Ann told Eve that "
-    first = Problem(before, ", a one, left.", ("Ann", "Eve"), 0, "she", group="b")
-    second = first.replace(after=", no one, left.")
-    text, _ = find_first_texts(make_run([first, second], one=(1, 1)))
-    assert text.parts == ((before, False), (None, False), (",", False), (" a", True), (" one, left.", False))
-    assert text.language == first.language
+    problem = Problem("Ann told Eve that ", ", a one, left.", ("Ann", "Eve"), 0, "she", group="b")
+    twins = make_twins(problem, ", no one, left.", answer=0)
+    text, _ = find_first_texts(make_run(twins, one=(1, 1)))
+    start = (problem.before, False)
+    assert text.parts == (start, (None, False), (",", False), (" a", True), (" one, left.", False))
+    assert text.language == problem.language
 
 
 def test_the_pair_shown_has_no_spaces_in_japanese():
-    before = "猫は犬を追った。"
-    first = Problem(before, "が速かった。", ("猫", "犬"), 0, group="a", language="ja")
-    second = first.replace(after="が遅かった。", answer=1)
-    text, _ = find_first_texts(make_run([first, second], one=(1, 0)))
-    assert text.parts == ((before, False), (None, False), ("が", False), ("速", True), ("かった。", False))
+    problem = Problem("猫は犬を追った。", "が速かった。", ("猫", "犬"), 0, group="a", language="ja")
+    twins = make_twins(problem, "が遅かった。")
+    text, _ = find_first_texts(make_run(twins, one=(1, 0)))
+    start = (problem.before, False)
+    assert text.parts == (start, (None, False), ("が", False), ("速", True), ("かった。", False))
     assert text.language == "ja"
 
 

@@ -150,6 +150,11 @@ class Expected:
     """Whether the row has a p-value: not where the subset was chosen by where the answer is."""
 
 
+def encode_choices(predictions: Sequence[int | None]) -> np.ndarray:
+    """Choices as numbers, −1 for an abstention."""
+    return np.array([-1 if choice is None else choice for choice in predictions])
+
+
 class Columns:
     """Some problems of one variant as raw columns."""
 
@@ -218,7 +223,7 @@ class Table:
         """The null of the whole variant, and which of its rows the columns have."""
         variant_columns = self.select_columns(variant=columns.variant)
         asked_problems = AskedProblems(variant_columns.problems, variant_columns.units, self.sizes)
-        choices = np.array([-1 if choice is None else choice for choice in variant_columns.predictions])
+        choices = encode_choices(variant_columns.predictions)
         column_ids = set(columns.ids)
         is_counted = np.array([problem_id in column_ids for problem_id in variant_columns.ids])
         answers = Answers(asked_problems, np.arange(len(asked_problems)), choices)
@@ -340,7 +345,7 @@ class Table:
 
     def add_twins(self, columns: Columns) -> None:
         pairs = self.list_pairs(columns)
-        choices = np.array([-1 if choice is None else choice for choice in columns.predictions])
+        choices = encode_choices(columns.predictions)
         pair_choices = choices[np.array(pairs)]
         is_answered = (pair_choices >= 0).all(axis=1)
         is_apart = is_answered & (pair_choices[:, 0] != pair_choices[:, 1])
@@ -400,10 +405,11 @@ class Table:
 
     def add_association(self) -> None:
         associative = self.select_label("associative", True)
-        others = self.select_label("associative", False)
+        non_associative = self.select_label("associative", False)
         self.add_right("association", "associative", associative)
-        self.add_right("association", "non_associative", others)
-        self.add_gap(("association", "all", "associative_minus_others"), associative, others, has_null=True)
+        self.add_right("association", "non_associative", non_associative)
+        name = ("association", "all", "associative_minus_others")
+        self.add_gap(name, associative, non_associative, has_null=True)
         clean_groups = set(self.sizes) - set(associative.groups)
         clean = self.select_columns(lambda problem: problem.group in clean_groups)
         self.add_right("association", "non_associative_groups", clean)
@@ -515,8 +521,8 @@ class Table:
         for word in common_words:
             columns = self.select_columns(lambda problem, word=word: connective(problem) == word)
             self.add_right("structure", f"connective.{word}", columns)
-        others = self.select_columns(lambda problem: connective(problem) not in common_words)
-        self.add_right("structure", "connective.other", others)
+        rare = self.select_columns(lambda problem: connective(problem) not in common_words)
+        self.add_right("structure", "connective.other", rare)
 
     def add_length(self) -> None:
         candidates = []
@@ -714,6 +720,18 @@ def add_guess_metrics(totals: Counter[str], columns: Columns) -> None:
     totals["none_right"] += m.none_right(columns.correct, columns.groups)
 
 
+def average_guesses(dataset: Dataset, silent: Problem) -> dict[str, float]:
+    """Means of the metrics over all guesses at every problem but the silent one."""
+    answered_problems = [problem for problem in dataset if problem is not silent]
+    guess_count = 2 ** len(answered_problems)
+    totals: Counter[str] = Counter()
+    for number in range(guess_count):
+        choices = {problem.id: number >> index & 1 for index, problem in enumerate(answered_problems)}
+        choices[silent.id] = None
+        add_guess_metrics(totals, Columns(dataset, choices))
+    return {metric: total / guess_count for metric, total in totals.items()}
+
+
 def test_chance_is_exact_where_every_guess_can_be_enumerated(tmp_path):
     """A pair, a triplet and one alone, one answer missing: all 32 guesses, each as likely."""
     dataset = make_dataset(3)
@@ -723,22 +741,15 @@ def test_chance_is_exact_where_every_guess_can_be_enumerated(tmp_path):
     for problem in dataset:
         choice = None if problem is silent else 0
         rows.append(Prediction(problem.id, "original", "one", "own", None, choice, problem.answer))
-    predictions_path = tmp_path / "p.jsonl"
-    write_predictions(rows, predictions_path)
-    run = audit(dataset, predictions=[predictions_path])
-    answered_problems = [problem for problem in dataset if problem is not silent]
-    guess_count = 2 ** len(answered_problems)
-    totals: Counter[str] = Counter()
-    for number in range(guess_count):
-        choices = {problem.id: number >> place & 1 for place, problem in enumerate(answered_problems)}
-        choices[silent.id] = None
-        add_guess_metrics(totals, Columns(dataset, choices))
-    exact = {metric: total / guess_count for metric, total in totals.items()}
-    assert exact["accuracy"] == pytest.approx(5 / 12)
-    assert exact["group_accuracy"] == pytest.approx((1 / 8 + 0) / 2)
+    path = tmp_path / "p.jsonl"
+    write_predictions(rows, path)
+    run = audit(dataset, predictions=[path])
+    exact_chances = average_guesses(dataset, silent)
+    assert exact_chances["accuracy"] == pytest.approx(5 / 12)
+    assert exact_chances["group_accuracy"] == pytest.approx((1 / 8 + 0) / 2)
     for metric in ("accuracy", "expected_accuracy"):
         chance = run.find("accuracy", "all", metric).chance
-        assert chance == pytest.approx(exact[metric])
+        assert chance == pytest.approx(exact_chances[metric])
     for metric in ("group_accuracy", "one_right", "none_right"):
         chance = run.find("groups", "complete", metric).chance
-        assert chance == pytest.approx(exact[metric])
+        assert chance == pytest.approx(exact_chances[metric])

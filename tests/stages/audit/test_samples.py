@@ -73,15 +73,15 @@ def repeat_right_answers(data: Dataset, sample_count: int) -> Choices:
 
 def write_choices(path, data: Dataset, choices: Choices, model: str = "m"):
     """Write a file of predictions with a row for each sample, and return its path."""
-    lines_of_file = []
+    scorer = {"variant": "original", "model": model, "scoring": "own", "scores": None}
+    rows = []
     for problem, sample_choices in zip(data, choices, strict=True):
         for number, choice in enumerate(sample_choices):
-            row = {"id": problem.id, "variant": "original", "model": model, "scoring": "own", "scores": None}
-            row |= {"prediction": choice, "answer": problem.answer}
+            row = {"id": problem.id, **scorer, "prediction": choice, "answer": problem.answer}
             if len(sample_choices) > 1:
                 row["sample"] = number
-            lines_of_file.append(json.dumps(row) + "\n")
-    path.write_text("".join(lines_of_file))
+            rows.append(row)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
@@ -129,7 +129,8 @@ def test_other_rows_are_means_over_samples(two_samples):
 
 
 def test_what_a_coin_in_every_sample_gets_stands_beside_the_rows(tmp_path):
-    run = audit_choices(tmp_path, make_pairs(4), [[0, 1, 0]] * 8)
+    choices = [[0, 1, 0]] * 8
+    run = audit_choices(tmp_path, make_pairs(4), choices)
     chances = {name: row.chance for name, row in select_sample_rows(run).items()}
     assert chances == {
         ("all", "accuracy"): 0.5,
@@ -199,7 +200,8 @@ def test_right_answers_change_places_for_all_samples_of_a_unit_at_once(tmp_path)
     # Each sample tells each pair apart at random: whole pairs are right or wrong in all samples together.
     steady_choices = [[0] * 4, [1] * 4] * 6
     run = audit_choices(tmp_path, make_pairs(6), steady_choices)
-    assert run.find("accuracy", "all", "accuracy").details["p"] == pytest.approx(0.5**6)
+    accuracy = run.find("accuracy", "all", "accuracy")
+    assert accuracy.details["p"] == pytest.approx(0.5**6)
 
 
 def test_a_problem_that_lacks_a_sample_is_left_out_of_the_rows_over_samples_alone(tmp_path):
@@ -217,7 +219,8 @@ def test_a_problem_that_lacks_a_sample_is_left_out_of_the_rows_over_samples_alon
 def saved_samples(tmp_path_factory):
     """Audit of two samples with its folder."""
     folder = tmp_path_factory.mktemp("saved")
-    run = audit_choices(folder, make_pairs(3), [[0, 1], [1, 1]] * 3, out=folder / "run")
+    choices = [[0, 1], [1, 1]] * 3
+    run = audit_choices(folder, make_pairs(3), choices, out=folder / "run")
     return run, folder / "run"
 
 
@@ -241,7 +244,8 @@ def test_the_page_of_samples_has_their_rows_and_says_which_answer_is_shown(saved
 
 
 def test_rows_of_one_sample_each_have_none_in_the_file(tmp_path):
-    run = audit_choices(tmp_path, make_pairs(3), [[0], [1]] * 3, out=tmp_path / "run")
+    choices = [[0], [1]] * 3
+    run = audit_choices(tmp_path, make_pairs(3), choices, out=tmp_path / "run")
     assert "sample" not in (tmp_path / "run" / "predictions.jsonl").read_text()
     assert not select_sample_rows(run)
 
@@ -250,24 +254,29 @@ def test_a_majority_is_a_scorer_of_its_own_and_a_tie_abstains(tmp_path):
     choices = [[0, 0, 1, None], [1, 0, 1, 0], [1, 1, 1, 1], [None] * 4]
     run = audit_choices(tmp_path, make_pairs(2), choices, majority=True)
     votes = [row for row in run.predictions if row.model == "m, majority of 4"]
-    assert [row.prediction for row in votes] == [0, None, 1, None]
-    assert [row.sample for row in votes] == [None] * 4
+    choices_of_majority = [row.prediction for row in votes]
+    samples_of_majority = [row.sample for row in votes]
+    accuracy = run.find("accuracy", "all", "accuracy", "m, majority of 4")
+    assert choices_of_majority == [0, None, 1, None]
+    assert samples_of_majority == [None] * 4
     assert votes[1].why == "a tie"
     assert votes[3].why == "no sample answered"
-    assert run.find("accuracy", "all", "accuracy", "m, majority of 4").value == 1 / 4
+    assert accuracy.value == 1 / 4
 
 
 def test_a_majority_in_the_file_is_not_voted_again(tmp_path):
     data = make_pairs(3)
-    audit_choices(tmp_path, data, [[0, 1, 1], [1, 1, 0]] * 3, majority=True, out=tmp_path / "run")
+    choices = [[0, 1, 1], [1, 1, 0]] * 3
+    audit_choices(tmp_path, data, choices, majority=True, out=tmp_path / "run")
     predictions_path = tmp_path / "run" / "predictions.jsonl"
     second_run = winokit.audit(data, predictions=predictions_path, majority=True, out=None)
     assert {row.model for row in second_run.metrics} == {"m", "m, majority of 3"}
 
 
 def test_a_majority_of_one_sample_is_refused(tmp_path):
+    choices = [[0], [1]] * 3
     with pytest.raises(BadInput, match=r"majority: no scorer has several samples .*\?n=5"):
-        audit_choices(tmp_path, make_pairs(3), [[0], [1]] * 3, majority=True)
+        audit_choices(tmp_path, make_pairs(3), choices, majority=True)
 
 
 def test_two_scorers_are_compared_by_their_means_over_samples(tmp_path):

@@ -356,7 +356,7 @@ def test_only_the_artifact_baselines_above_chance_are_said_to_reach_anything(sta
 
 
 def test_p_values_of_findings_are_corrected_for_their_number():
-    """At 0.02 one row of ten tested ones is nothing; alone it is significant."""
+    """A p-value of 0.02 is significant alone, and is not among ten tested rows."""
     easy = [make_row("association/associative/accuracy", 0.9), make_row("association/non_associative/accuracy", 0.7)]
     gap = make_row("association/all/associative_minus_others", 0.2, 0.03, 0.33, 0.0, p=0.02)
     other_rows = []
