@@ -1,4 +1,4 @@
-"""Predictions from several places: none is taken for another, and nothing that was asked is passed over in silence."""
+"""Predictions from several places are never taken for one another, and no option is passed over in silence."""
 
 import pytest
 
@@ -9,30 +9,42 @@ from winokit.models.random_model import RandomModel
 from winokit.stages.audit.run import audit
 
 
-def labels(path, label):
+def write_labels(path, label):
+    """Write the same label for every problem of the open dataset, and return the path."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"{label}\n" * 428)
     return path
 
 
 def test_two_files_of_one_name_are_not_merged(tmp_path):
-    files = [labels(tmp_path / folder / "preds.lst", label) for label, folder in ((1, "a"), (2, "b"))]
+    first = write_labels(tmp_path / "a" / "preds.lst", 1)
+    second = write_labels(tmp_path / "b" / "preds.lst", 2)
     with pytest.raises(BadInput, match=r"a/preds\.lst and .*b/preds\.lst both have predictions by 'preds'"):
-        audit(predictions=files, protocol="accuracy")
+        audit(predictions=[first, second], protocol="accuracy")
+
+
+def predict_right(model):
+    """Predictions of a model that is always right on the open dataset."""
+    rows = []
+    for problem in load("open"):
+        rows.append(Prediction(problem.id, "original", model, "own", None, problem.answer, problem.answer))
+    return rows
 
 
 def test_a_model_and_its_own_predictions_are_not_merged(tmp_path):
-    rows = [Prediction(p.id, "original", "random", "own", None, 0, p.answer) for p in load("open")]
-    write_predictions(rows, tmp_path / "p.jsonl")
+    path = tmp_path / "p.jsonl"
+    write_predictions(predict_right("random"), path)
     with pytest.raises(BadInput, match=r"--model and .*p\.jsonl both have predictions by 'random' \(own\)"):
-        audit(model="random", predictions=[tmp_path / "p.jsonl"], protocol="accuracy")
+        audit(model="random", predictions=[path], protocol="accuracy")
 
 
 def test_parts_of_one_scorers_predictions_are_put_together(tmp_path):
-    rows = [Prediction(p.id, "original", "one", "own", None, p.answer, p.answer) for p in load("open")]
-    write_predictions(rows[:100], tmp_path / "first.jsonl")
-    write_predictions(rows[100:], tmp_path / "second.jsonl")
-    run = audit(predictions=[tmp_path / "first.jsonl", tmp_path / "second.jsonl"], protocol="accuracy")
+    rows = predict_right("one")
+    first = tmp_path / "first.jsonl"
+    second = tmp_path / "second.jsonl"
+    write_predictions(rows[:100], first)
+    write_predictions(rows[100:], second)
+    run = audit(predictions=[first, second], protocol="accuracy")
     assert run.find("accuracy", "all", "accuracy").n == 428
     assert run.settings["notes"] == []
 
@@ -46,14 +58,16 @@ def test_a_model_or_a_scoring_named_twice_is_refused():
         audit(model="random", scoring=["own", "own"], protocol="accuracy")
 
 
-@pytest.mark.parametrize("asked", [{"scoring": "partial"}, {"shots": 2}, {"substitution": "literal"}])
-def test_what_is_asked_of_models_is_refused_where_there_is_none(tmp_path, asked):
+@pytest.mark.parametrize("option", [{"scoring": "partial"}, {"shots": 2}, {"substitution": "literal"}])
+def test_what_is_asked_of_models_is_refused_where_there_is_none(tmp_path, option):
+    path = write_labels(tmp_path / "p.lst", 1)
     with pytest.raises(BadInput, match="predictions are used as they are"):
-        audit(predictions=[labels(tmp_path / "p.lst", 1)], **asked)
+        audit(predictions=[path], **option)
 
 
 def test_problems_without_any_answer_are_refused_before_the_work(twins):
-    hidden = twins.with_problems([p.replace(answer=None) for p in twins])
+    without_answers = [problem.replace(answer=None) for problem in twins]
+    hidden = twins.with_problems(without_answers)
     with pytest.raises(BadInput, match="no problem has an answer to compare with"):
         audit(hidden, model="random", protocol="accuracy")
 
@@ -64,13 +78,10 @@ def test_perturbed_versions_of_something_else_are_refused():
 
 
 def test_perturbed_problems_whose_original_is_missing_are_counted(real_file):
-    gender = real_file("perturbed-wsc/text_gender.jsonl")
-    run = audit(
-        real_file("perturbed-wsc/text_original.jsonl"),
-        model="random",
-        limit=60,
-        protocol="stability",
-        perturbed=[str(gender)],
-    )
-    (left,) = run.left_out
-    assert left.n == len(load(gender)) - run.find("stability", "gender", "accuracy").n > 0
+    original_path = real_file("perturbed-wsc/text_original.jsonl")
+    gender_path = real_file("perturbed-wsc/text_gender.jsonl")
+    run = audit(original_path, model="random", limit=60, protocol="stability", perturbed=[str(gender_path)])
+    (note,) = run.left_out
+    scored_count = run.find("stability", "gender", "accuracy").n
+    assert note.n == len(load(gender_path)) - scored_count
+    assert note.n > 0

@@ -20,95 +20,108 @@ OPEN = load("open")
 Scorer = Callable[[Problem], int | None]
 
 
-def audited(scorer: Scorer, folder) -> tuple[Run, Verdict]:
-    rows = [Prediction(p.id, "original", "known", "own", None, scorer(p), p.answer) for p in OPEN]
-    write_predictions(rows, folder / "known.jsonl")
-    run = audit(OPEN, predictions=[folder / "known.jsonl"])
+def judge_scorer(scorer: Scorer, folder) -> tuple[Run, Verdict]:
+    """Audit of a scorer's choices on the open dataset, with its verdict."""
+    rows = []
+    for problem in OPEN:
+        rows.append(Prediction(problem.id, "original", "known", "own", None, scorer(problem), problem.answer))
+    path = folder / "known.jsonl"
+    write_predictions(rows, path)
+    run = audit(OPEN, predictions=[path])
     return run, verdict(run.metrics)
 
 
-def chat_coin(seed: int) -> Scorer:
-    """Asked in both orders, as a chat model is: where the two answers of a coin contradict each other it abstains."""
+def join_points(result: Verdict) -> str:
+    return " ".join(point.text for point in result.points)
+
+
+def make_chat_coin(seed: int) -> Scorer:
+    """Make a coin that is asked in both orders, and abstains where its two answers contradict each other."""
     rng = np.random.default_rng(seed)
 
     def choose(problem: Problem) -> int | None:
-        one, other = rng.integers(2, size=2)
-        return int(one) if one == other else None
+        first, second = rng.integers(2, size=2)
+        return int(first) if first == second else None
 
     return choose
 
 
-def coin_that_prefers_to_answer(easy: float, hard: float, seed: int) -> Scorer:
-    """A coin that abstains more where the second candidate is right, whatever it knows."""
+def make_shy_coin(first_silence: float, second_silence: float, seed: int) -> Scorer:
+    """Make a coin that abstains on one share of problems if the first candidate is right, and on another if not."""
     rng = np.random.default_rng(seed)
 
     def choose(problem: Problem) -> int | None:
-        silent = rng.random() < (easy if problem.answer == 0 else hard)
-        return None if silent else int(rng.integers(2))
+        silence = first_silence if problem.answer == 0 else second_silence
+        is_silent = rng.random() < silence
+        return None if is_silent else int(rng.integers(2))
 
     return choose
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_coin_behind_a_chat_server_is_not_told_from_guessing(seed, tmp_path):
-    """It is right in a quarter of problems and in a sixteenth of pairs; so is guessing with the same abstentions."""
-    run, found = audited(chat_coin(seed), tmp_path)
+    """It is right in a quarter of problems and in a sixteenth of pairs, as guessing with the same abstentions is."""
+    run, result = judge_scorer(make_chat_coin(seed), tmp_path)
     single = run.find("accuracy", "all", "accuracy")
     group = run.find("groups", "complete", "group_accuracy")
     assert single.value < 0.35
     assert single.chance == pytest.approx(0.25, abs=0.05)
     assert group.chance == pytest.approx(1 / 16, abs=0.03)
-    assert found.word.removesuffix(NEARLY) == CHANCE
-    assert any(words in found.headline for words in ("no better than chance", "as chance may get too", "not clearly"))
-    assert "below chance" not in " ".join(point.text for point in found.points)
-    assert run.find("accuracy", "all", "expected_accuracy").value == pytest.approx(0.5, abs=0.08)
+    assert result.word.removesuffix(NEARLY) == CHANCE
+    assert re.search("no better than chance|as chance may get too|not clearly", result.headline)
+    assert "below chance" not in join_points(result)
+    expected_accuracy = run.find("accuracy", "all", "expected_accuracy")
+    assert expected_accuracy.value == pytest.approx(0.5, abs=0.08)
 
 
 def test_a_coin_that_is_asked_twice_by_way_of_a_python_function_is_not_told_from_guessing_either():
-    """All protocols and variants are scored; where its two answers differ there is a tie."""
+    """All protocols and variants are scored, and there is a tie where its two answers differ."""
     rng = np.random.default_rng(3)
 
     def toss_twice(before, after, candidates, pronoun):
-        return [int((tosses == place).sum()) for tosses in [rng.integers(2, size=2)] for place in (0, 1)]
+        tosses = rng.integers(2, size=2)
+        second_count = int(tosses.sum())
+        return [2 - second_count, second_count]
 
     run = audit(OPEN, model=PythonFunction("python:coins:toss_twice", toss_twice, []))
-    found = verdict(run.metrics)
+    result = verdict(run.metrics)
     assert 0.4 < run.find("accuracy", "all", "abstained").value < 0.6
-    assert found.word.removesuffix(NEARLY) == CHANCE
-    assert not re.search("above chance:|below chance|no longer holds", " ".join(point.text for point in found.points))
+    assert result.word.removesuffix(NEARLY) == CHANCE
+    assert not re.search("above chance:|below chance|no longer holds", join_points(result))
 
 
 def test_a_coin_that_abstains_where_it_likes_is_not_told_from_guessing(tmp_path):
     """Of problems whose answer comes first it leaves out a tenth, of the others two thirds: no place matters."""
-    run, found = audited(coin_that_prefers_to_answer(0.1, 0.65, seed=2), tmp_path)
-    first, second = (run.find("position", f"answer_{place}", "accuracy").value for place in ("first", "second"))
-    assert first - second > 0.15  # abstentions count as wrong
+    run, result = judge_scorer(make_shy_coin(0.1, 0.65, seed=2), tmp_path)
+    first = run.find("position", "answer_first", "accuracy")
+    second = run.find("position", "answer_second", "accuracy")
+    assert first.value - second.value > 0.15  # abstentions count as wrong
     gap = run.find("position", "all", "first_minus_second")
     assert gap.low < 0 < gap.high  # of what is answered, the two are alike
-    assert found.word.removesuffix(NEARLY) == CHANCE
-    assert not any("place of the right candidate" in point.text for point in found.points)
+    assert result.word.removesuffix(NEARLY) == CHANCE
+    assert "place of the right candidate" not in join_points(result)
 
 
 def test_who_answers_nothing_has_answered_nothing(tmp_path):
-    run, found = audited(lambda problem: None, tmp_path)
-    assert found.word == "Nothing was decided"
+    run, result = judge_scorer(lambda problem: None, tmp_path)
+    assert result.word == "Nothing was decided"
     assert run.find("accuracy", "all", "accuracy").chance == 0.0
 
 
 def test_always_the_first_candidate_is_what_it_always_is_and_unknown_on_twins(tmp_path):
-    run, found = audited(lambda problem: 0, tmp_path)
-    assert found.word == CHANCE
-    assert "it always gives the same answer" in found.headline
-    assert "It never tells the twins of a pair apart" in found.headline
+    run, result = judge_scorer(lambda problem: 0, tmp_path)
+    assert result.word == CHANCE
+    assert "it always gives the same answer" in result.headline
+    assert "It never tells the twins of a pair apart" in result.headline
     assert run.find("groups", "complete", "group_accuracy").is_untestable
 
 
 def test_one_answer_for_both_twins_is_not_one_answer_always(tmp_path):
-    places = {group: number % 2 for number, group in enumerate(dict.fromkeys(problem.group for problem in OPEN))}
-    run, found = audited(lambda problem: places[problem.group], tmp_path)
-    assert found.word == CHANCE
-    assert "it gives twins the same answer" in found.headline
-    assert "It never tells the twins of a pair apart" in found.headline
+    choices = {group: number % 2 for number, group in enumerate(OPEN.groups)}
+    run, result = judge_scorer(lambda problem: choices[problem.group], tmp_path)
+    assert result.word == CHANCE
+    assert "it gives twins the same answer" in result.headline
+    assert "It never tells the twins of a pair apart" in result.headline
     assert run.find("groups", "complete", "group_accuracy").is_untestable
 
 
@@ -116,17 +129,25 @@ def test_a_reasoner_that_abstains_is_above_chance(tmp_path):
     rng = np.random.default_rng(4)
 
     def reason(problem: Problem) -> int | None:
-        return None if rng.random() < 0.4 else problem.answer if rng.random() < 0.8 else 1 - problem.answer
+        if rng.random() < 0.4:
+            return None
+        is_right = rng.random() < 0.8
+        return problem.answer if is_right else 1 - problem.answer
 
-    run, found = audited(reason, tmp_path)
+    run, result = judge_scorer(reason, tmp_path)
     assert run.find("accuracy", "all", "accuracy").value < 0.6
-    assert (found.word, found.tone) == ("Above chance, on twins too", "good")
+    assert (result.word, result.tone) == ("Above chance, on twins too", "good")
 
 
 def test_who_turns_right_answers_round_is_below_chance(tmp_path):
     rng = np.random.default_rng(5)
-    _, found = audited(lambda p: p.answer if rng.random() < 0.3 else 1 - p.answer, tmp_path)
-    assert found.word == "Below chance"
+
+    def turn_round(problem: Problem) -> int:
+        is_right = rng.random() < 0.3
+        return problem.answer if is_right else 1 - problem.answer
+
+    _, result = judge_scorer(turn_round, tmp_path)
+    assert result.word == "Below chance"
 
 
 def test_who_abstains_after_a_switch_is_not_said_to_have_seen_the_texts():
@@ -134,7 +155,9 @@ def test_who_abstains_after_a_switch_is_not_said_to_have_seen_the_texts():
 
     def silent_on_switched(before, after, candidates, pronoun):
         answer = answers.get((before, after))
-        return None if answer is None else [float(place == answer) for place in range(len(candidates))]
+        if answer is None:
+            return None
+        return [float(index == answer) for index in range(len(candidates))]
 
     run = audit(OPEN, silent_on_switched, protocol=["accuracy", "groups", "switching"], cache="off")
     assert run.find("switching", "switchable", "switched_accuracy").value == 0

@@ -168,7 +168,7 @@ def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
 def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool], ...]:
     """Choices of all scorers in one text, with their names.
 
-    Each has whether it is right. The text is that of the index. The text is that of the index.
+    Each has whether it is right. The text is that of the index.
     """
     candidates = unit.problems[index].candidates
     choices = []
@@ -183,10 +183,8 @@ def _mark_words(words: list[str | None], other_words: list[str | None]) -> Itera
 
     Both texts have the words that they share at their start and at their end. None is the blank, a part of its own.
     """
-    start = _find_first_difference(words, other_words)
-    if start is None:
-        start = min(len(words), len(other_words))
-    shared_at_end = _find_first_difference(words[start:][::-1], other_words[start:][::-1]) or 0
+    start = _count_shared_words(words, other_words)
+    shared_at_end = _count_shared_words(words[start:][::-1], other_words[start:][::-1])
     end = len(words) - shared_at_end
     runs = groupby(enumerate(words), lambda item: (item[1] is None, start <= item[0] < end))
     for (is_blank, is_marked), run in runs:
@@ -194,12 +192,11 @@ def _mark_words(words: list[str | None], other_words: list[str | None]) -> Itera
         yield None if is_blank else text, is_marked
 
 
-def _find_first_difference(words: list[str | None], other_words: list[str | None]) -> int | None:
-    """Index of the first word that differs.
-
-    None if one list begins with the other.
-    """
-    for index, (word, other_word) in enumerate(zip(words, other_words, strict=False)):
+def _count_shared_words(words: list[str | None], other_words: list[str | None]) -> int:
+    """Count the words at the start that both lists share."""
+    count = 0
+    for word, other_word in zip(words, other_words, strict=False):
         if word != other_word:
-            return index
-    return None
+            break
+        count += 1
+    return count
