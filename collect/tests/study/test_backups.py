@@ -256,6 +256,6 @@ def test_a_server_that_is_told_to_end_closes_its_database(on_file, wish):
     log = path.with_name("study.db-wal")
     assert log.exists()
     server.process.send_signal(wish)
-    said = server.ended()
+    said = server.wait_for_end()
     assert not log.exists()
     assert "Traceback" not in said

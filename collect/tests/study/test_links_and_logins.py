@@ -3,7 +3,7 @@
 import stat
 
 import pytest
-from collect_support.forging import another_letter
+from collect_support.forging import forge_signature
 from collect_support.passwords import SHIPPED
 from sqlalchemy import select
 
@@ -49,7 +49,7 @@ def test_a_revoked_link_is_of_no_use(study):
     assert [link.invite.revoked_at is not None for link in invites.listing(study)] == [True]
 
 
-@pytest.mark.parametrize("spoil", [another_letter, lambda t: "x" + t, lambda t: ""])
+@pytest.mark.parametrize("spoil", [forge_signature, lambda t: "x" + t, lambda t: ""])
 def test_a_forged_link_is_refused(study, spoil):
     with pytest.raises(NotAllowed):
         invites.claim(study, spoil(token_of(invites.create(study).path)))

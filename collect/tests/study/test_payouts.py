@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
-from collect_support.gallows import Gallows
+from collect_support.killing import StepKiller
 from collect_support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
 from collect_support.studies import database_of
 from sqlalchemy import func, select, text, update
@@ -169,7 +169,7 @@ def test_servers_in_processes_of_their_own_pay_once(study, books, somebody, data
 
 @ON_BOTH
 def test_a_kill_at_every_step_loses_and_doubles_nothing(study, books, somebody, clock, monkeypatch):
-    gallows = Gallows(study, monkeypatch)
+    killer = StepKiller(study, monkeypatch)
 
     def pay_all():
         payout.plan(study, ADA)
@@ -178,7 +178,7 @@ def test_a_kill_at_every_step_loses_and_doubles_nothing(study, books, somebody, 
     doubts = 0
     for point in count():
         somebody(EARNED + point)
-        killed = gallows.kills(point, pay_all)
+        killed = killer.kills(point, pay_all)
         clock.pass_minutes(2)  # a new server has started
         pay_all()
         for job in jobs(study):
@@ -191,7 +191,7 @@ def test_a_kill_at_every_step_loses_and_doubles_nothing(study, books, somebody, 
         assert is_settled(study)
         if not killed:
             break
-    gallows.stop()
+    killer.stop()
     assert point > 15  # the test did something
     assert 0 < doubts < 6  # between the note that it is sent and the sending
 

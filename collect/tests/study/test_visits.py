@@ -6,7 +6,7 @@ Every case here was paid wrong, or never, while a person was taken for a visit.
 from itertools import count
 
 import pytest
-from collect_support.gallows import Gallows
+from collect_support.killing import StepKiller
 from collect_support.stand_in import AFTER, BEFORE, HANG_UP, prolific_stand_in
 from collect_support.studies import database_of
 from sqlalchemy import func, select
@@ -270,7 +270,7 @@ def test_a_link_tells_who_came_by_it_and_one_browser_with_several_codes_is_found
 @ON_BOTH
 def test_kills_at_every_step_with_two_visits_cost_nothing(study, books, visit, clock, monkeypatch):
     """As `test_payouts` kills one visit's payout: here each worker has come twice."""
-    gallows = Gallows(study, monkeypatch)
+    killer = StepKiller(study, monkeypatch)
 
     def pay_all():
         payout.plan(study, ADA)
@@ -279,7 +279,7 @@ def test_kills_at_every_step_with_two_visits_cost_nothing(study, books, visit, c
     for point in count():
         visit(point, 0, EARNED + point)
         visit(point, 1, EARNED)
-        killed = gallows.kills(point, pay_all)
+        killed = killer.kills(point, pay_all)
         clock.pass_minutes(2)
         pay_all()
         for job in jobs(study):
@@ -290,5 +290,5 @@ def test_kills_at_every_step_with_two_visits_cost_nothing(study, books, visit, c
         assert is_settled(study)
         if not killed:
             break
-    gallows.stop()
+    killer.stop()
     assert point >= 20

@@ -60,10 +60,13 @@ def requester(app: FastAPI, study: Study) -> Browser:
 
 @pytest.fixture
 def refused(study: Study) -> Callable[[], list[tuple[str, str, int]]]:
-    """What the audit log says was refused: who, where, with which status."""
-    return lambda: [
-        (line.actor, line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")
-    ]
+    """A function that lists the refusals in the audit log, newest first, as (actor, address, status)."""
+
+    def list_refusals() -> list[tuple[str, str, int]]:
+        lines = listings.log_entries(study, action="refused")
+        return [(line.actor, line.target, line.detail["status"]) for line in lines]
+
+    return list_refusals
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Coming in, by invite links and from platforms."""
 
 import pytest
-from collect_support.forging import another_letter
+from collect_support.forging import forge_signature
 from collect_support.people import Person
 from collect_support.stand_in import prolific_stand_in
 
@@ -50,7 +50,7 @@ def test_a_revoked_link_opens_nothing(study, stranger):
 
 def test_a_forged_link_is_refused_and_logged(study, stranger, refused):
     path = invites.create(study).path
-    assert stranger.get(another_letter(path)).status_code == 403
+    assert stranger.get(forge_signature(path)).status_code == 403
     assert refused() == [("stranger", "/join/{token}", 403)]
 
 

@@ -114,7 +114,7 @@ def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobod
     server = Server(study.folder)
     assert is_paying.wait(HANGS)
     server.process.kill()
-    server.ended()
+    server.wait_for_end()
     go_on.set()
     assert books.paid == EARNED
     with study.store.write() as session:  # a minute later

@@ -133,14 +133,14 @@ def test_the_processes_end_with_the_one_that_was_started(server, number):
     pids = servers(server)
     server.process.send_signal(number)
     until(lambda: not any(map(is_alive, pids)))
-    said = server.ended()
+    said = server.wait_for_end()
     assert "Traceback" not in said
 
 
 def test_where_one_process_ends_by_itself_all_do_and_it_is_an_error(server):
     one, other = servers(server)
     os.kill(one, signal.SIGKILL)
-    said = server.ended()
+    said = server.wait_for_end()
     assert "a server process ended by itself" in said
     assert server.process.returncode == 2
     assert not is_alive(other)

@@ -59,9 +59,9 @@ class Traveller(Person):
         super().__init__(app)
         self.kept = kept
 
-    def _saw(self, response):
+    def _remember_page(self, response):
         self.kept.append(response.text)
-        return super()._saw(response)
+        return super()._remember_page(response)
 
     def arrive(self, study):
         path = invites.create(study).path
