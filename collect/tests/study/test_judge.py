@@ -34,6 +34,13 @@ def open_study(folder):
     return Study.open(folder)
 
 
+def export_labels(study):
+    """Close a study and export it, and return the path of its labels."""
+    study.close()
+    verbs.export(study.folder)
+    return study.folder / "export" / "labels.jsonl"
+
+
 def judge_everything(study, crew, judge_problem, people=4):
     """Let new workers judge until nothing is left.
 
@@ -76,9 +83,7 @@ def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
     judge_everything(study, crew, lambda kind, name: answer_yes_or_no(true_labels[name][kind]))
     agreement = progress.snapshot(study).agreement
     assert [(row.kappa, row.ac1) for row in agreement] == [(1, 1)] * 2
-    study.close()
-    verbs.export(tmp_path / "study")
-    labels = tmp_path / "study" / "export" / "labels.jsonl"
+    labels = export_labels(study)
     joined = load(str(tmp_path / "data.jsonl"), labels=[labels])
     assert len(joined) == 20
     for problem in joined:
@@ -104,9 +109,7 @@ def test_labels_that_the_data_had_are_kept_as_reference(tmp_path, crew):
     verbs.init(tmp_path / "study", judge="open", kind=("switchable",), limit=10, votes=2)
     study = open_study(tmp_path / "study")
     judge_everything(study, crew, lambda kind, name: {"choice": "no"})
-    study.close()
-    verbs.export(tmp_path / "study")
-    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
+    judged = load(str(export_labels(study)))
     references = {problem.id: {"switchable": problem.labels["switchable"]} for problem in load("open")}
     assert {problem.labels["switchable"] for problem in judged if "switchable" in problem.labels} == {False}
     assert all(problem.provenance["reference"] == references[problem.id] for problem in judged)
@@ -122,9 +125,7 @@ def test_twins_that_exist_are_validated(tmp_path, crew):
         return confirm_answer(answers[name], is_ambiguous=name == doubtful)
 
     judge_everything(study, crew, judge_problem)
-    study.close()
-    verbs.export(tmp_path / "study")
-    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
+    judged = load(str(export_labels(study)))
     assert len(judged) == 8
     for problem in judged:
         assert problem.labels["valid"] == (problem.id != doubtful)
@@ -146,15 +147,14 @@ def test_a_queue_of_suspects_comes_back_as_errata(tmp_path, crew):
         return confirm_answer(answers[name], is_ambiguous=name == doubtful)
 
     judge_everything(study, crew, judge_problem)
-    study.close()
-    verbs.export(tmp_path / "study")
+    labels = export_labels(study)
     board = tmp_path / "board.csv"
     board.write_text("model,0,1\na,1,0\nb,0,1\n")
-    votes = tmp_path / "study" / "export" / "labels.jsonl"
-    run = winokit.items(suspects, board, votes=votes, out=tmp_path / "items")
+    run = winokit.items(suspects, board, votes=labels, out=tmp_path / "items")
     corrected = winokit.load(str(tmp_path / "suspects.jsonl"), errata=run.errata)
-    verdicts = {problem.id: problem.labels["erratum"] for problem in corrected if "erratum" in problem.labels}
-    assert verdicts == {swapped.id: "wrong label (2 of 2 people)", doubtful: "ambiguous (2 of 2 people)"}
+    with_errata = [problem for problem in corrected if "erratum" in problem.labels]
+    errata = {problem.id: problem.labels["erratum"] for problem in with_errata}
+    assert errata == {swapped.id: "wrong label (2 of 2 people)", doubtful: "ambiguous (2 of 2 people)"}
 
 
 def _read_problems(study):
@@ -181,9 +181,7 @@ def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
     study = open_study(tmp_path / "study")
     true_labels = {problem.id: problem.labels for problem in labelled}
     judge_everything(study, crew, lambda kind, name: answer_yes_or_no(true_labels[name][kind]), people=2)
-    study.close()
-    verbs.export(tmp_path / "study")
-    run = winokit.audit(data, model="random", labels=[tmp_path / "study" / "export" / "labels.jsonl"])
+    run = winokit.audit(data, model="random", labels=[export_labels(study)])
     sizes = {(row.protocol, row.subset): row.n for row in run.metrics if row.metric == "accuracy"}
     assert sizes["switching", "switchable"] == 131
     assert sizes["association", "associative"] == 37

@@ -253,7 +253,10 @@ def most_frequent_choices(votes):
 
 
 def agreement_with_others_by_hand(study):
-    """How often each worker was compared with a majority of the others, and how often they agreed, by worker id."""
+    """Number of votes that agree with a majority of the others, and of votes that have one.
+
+    Both are counters by worker id.
+    """
     votes = rows_of(study, select(Vote).where(Vote.counted, ~Vote.gold).order_by(Vote.id))
     agreed = Counter()
     compared = Counter()
