@@ -137,7 +137,8 @@ def test_another_workers_task_is_no_task(app, study, person, worker, twins, vote
     assert status == 404
     assert actor != f"worker:{worker_code_of(study, worker)}"
     with study.store.read() as session:
-        assert session.scalars(select(Lease.state)).all() == ["live"]
+        lease_states = session.scalars(select(Lease.state)).all()
+    assert lease_states == ["live"]
     assert count_rows(study, Submission) == 0
     assert worker.send(f"{task}/write", **twins).url.path == "/begin"
 

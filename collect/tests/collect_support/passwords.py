@@ -5,7 +5,7 @@ from argon2 import PasswordHasher
 
 from winokit_collect.study import requesters
 
-SHIPPED = requesters._hasher
+SHIPPED_HASHER = requesters._hasher
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import re
 from collect_support.people import PASSWORD
 from winokit_collect.study import requesters
 
-EXPECTED = re.compile("status of (422|409)|Status Error Code 409")
+EXPECTED_MESSAGES = re.compile("status of (422|409)|Status Error Code 409")
 """Messages in the console when a form is rightly refused: incomplete, or not taken any more."""
 GATE = "The terrier can squeeze under the garden gate but the spaniel cannot, so we {} have to fetch _ back."
 SHELF = "The blue jar stands on the top shelf and the green jar on the lowest, so {} people usually take _ first."

@@ -97,7 +97,7 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
             may_go_on.wait(HANGS)
             session.execute(then.with_for_update())
 
-    def look(*_: object) -> None:
+    def note_held_rows(*_: object) -> None:
         """Before a statement of the block, see which rows it holds by now."""
         nonlocal is_looking
         if is_looking or may_go_on.is_set() or threading.get_ident() != working_thread:
@@ -111,7 +111,7 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
             may_go_on.set()
             until(lambda: is_waited_for(study))
 
-    event.listen(study.store.engine, "before_cursor_execute", look)
+    event.listen(study.store.engine, "before_cursor_execute", note_held_rows)
     try:
         with ThreadPoolExecutor(1) as pool:
             others = pool.submit(wait_for_the_work)
@@ -123,7 +123,7 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
                 may_go_on.set()
             others.result()
     finally:
-        event.remove(study.store.engine, "before_cursor_execute", look)
+        event.remove(study.store.engine, "before_cursor_execute", note_held_rows)
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def studies_in(folder: Path, clock: Callable[[], datetime], **default_tasks: Any
     patch = pytest.MonkeyPatch()
     patch.setattr(store, "BUSY_SECONDS", HANGS)
 
-    def make(db: str | None = None, **sections: Any) -> Study:
+    def make_study(db: str | None = None, **sections: Any) -> Study:
         quality = {"quiz_pass_mark": 0, "gold_share": 0, **sections.pop("quality", {})}
         tasks = {**default_tasks, **sections.pop("tasks", {})}
         rules = {"warn": False, **sections.pop("rules", {})}
@@ -157,7 +157,7 @@ def studies_in(folder: Path, clock: Callable[[], datetime], **default_tasks: Any
         return study
 
     try:
-        yield make
+        yield make_study
     finally:
         for study in studies:
             study.close()

@@ -17,7 +17,8 @@ from winokit_collect.study.writing import special_words
 CONTENT = files("winokit_collect") / "content"
 TOPIC_LINES = (CONTENT / "topics.jsonl").read_text("utf-8").splitlines()
 TOPICS = [json.loads(line) for line in TOPIC_LINES]
-QUIZ = tomllib.loads((CONTENT / "quiz.toml").read_text("utf-8"))["question"]
+QUIZ_FILE = tomllib.loads((CONTENT / "quiz.toml").read_text("utf-8"))
+QUIZ = QUIZ_FILE["question"]
 GOLD = load(str(CONTENT / "gold.jsonl"))
 KINDS = ("write", "validate", "switchable", "associative", "evaluate")
 MOST_WORDS = {
@@ -48,17 +49,19 @@ def test_there_are_topics_enough_for_both_domains():
 def test_a_topic_is_a_short_title_and_its_words():
     for topic in TOPICS:
         assert set(topic) == {"topic", "domain", "words"}
-        assert re.fullmatch(r"How to [a-z][A-Za-z' -]+", topic["topic"]), topic["topic"]
-        assert len(topic["topic"].split()) <= 12, topic["topic"]
+        title = topic["topic"]
+        assert re.fullmatch(r"How to [a-z][A-Za-z' -]+", title), title
+        assert len(title.split()) <= 12, title
 
 
 def test_words_of_a_topic_are_ten_to_sixteen_plain_words_each_once():
     for topic in TOPICS:
+        title = topic["topic"]
         words = topic["words"]
-        assert 10 <= len(words) <= 16, topic["topic"]
-        assert len(set(words)) == len(words), topic["topic"]
-        assert all(re.fullmatch(r"[a-z]{2,14}", word) for word in words), topic["topic"]
-        assert not FILLERS & set(words), topic["topic"]
+        assert 10 <= len(words) <= 16, title
+        assert len(set(words)) == len(words), title
+        assert all(re.fullmatch(r"[a-z]{2,14}", word) for word in words), title
+        assert not FILLERS & set(words), title
 
 
 def test_no_word_is_everywhere():
@@ -80,9 +83,11 @@ def test_no_two_topics_are_nearly_the_same():
 
 def test_no_two_topics_share_half_of_their_words():
     for first, second in combinations(TOPICS, 2):
-        shared_count = len(set(first["words"]) & set(second["words"]))
-        fewest_words = min(len(first["words"]), len(second["words"]))
-        assert 2 * shared_count < fewest_words, (first["topic"], second["topic"])
+        first_words = set(first["words"])
+        second_words = set(second["words"])
+        shared_words = first_words & second_words
+        fewest_words = min(len(first_words), len(second_words))
+        assert 2 * len(shared_words) < fewest_words, (first["topic"], second["topic"])
 
 
 def test_titles_begin_in_many_ways():
@@ -102,8 +107,9 @@ def test_quiz_answers_are_in_range_and_explained():
     for question in QUIZ:
         assert set(question) == {"kind", "text", "options", "answer", "explanation"}
         assert question["kind"] in KINDS
-        assert len(set(question["options"])) == len(question["options"]) >= 2
-        assert question["answer"] in range(len(question["options"])), question["text"]
+        options = question["options"]
+        assert len(set(options)) == len(options) >= 2
+        assert question["answer"] in range(len(options)), question["text"]
         assert question["text"].strip()
         assert question["explanation"].strip()
 
