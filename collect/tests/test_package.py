@@ -1,4 +1,4 @@
-"""What is built of winokit-collect has all its files, and nothing of winokit's; the licence is the same."""
+"""The wheel of winokit-collect has all its files, none of winokit's, and the same licence."""
 
 import subprocess
 import sys
@@ -24,19 +24,20 @@ def wheel(tmp_path_factory) -> ZipFile:
 
 
 def test_the_wheel_has_every_file_of_the_package(wheel):
-    paths = [path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    expected = {path.relative_to(SOURCE).as_posix(): path.read_bytes() for path in paths}
-    packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
-    assert packed == expected
-    assert {"winokit_collect/content/quiz.toml", "winokit_collect/study/migrations/env.py"} <= set(packed)
+    source_paths = [path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    source_files = {path.relative_to(SOURCE).as_posix(): path.read_bytes() for path in source_paths}
+    wheel_files = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
+    assert wheel_files == source_files
+    assert {"winokit_collect/content/quiz.toml", "winokit_collect/study/migrations/env.py"} <= set(wheel_files)
 
 
 def test_the_wheel_has_both_licences_and_the_command(wheel):
-    about = {name.partition(".dist-info/")[2]: name for name in wheel.namelist() if ".dist-info/" in name}
-    assert "licenses/LICENSE" in about
-    assert "licenses/src/winokit_collect/web/static/htmx.LICENSE.txt" in about
-    points = wheel.read(about["entry_points.txt"]).decode()
-    assert points == "[winokit.commands]\ncollect = winokit_collect.commands:app\n"
+    names = [name for name in wheel.namelist() if ".dist-info/" in name]
+    metadata_names = {name.partition(".dist-info/")[2]: name for name in names}
+    assert "licenses/LICENSE" in metadata_names
+    assert "licenses/src/winokit_collect/web/static/htmx.LICENSE.txt" in metadata_names
+    entry_points = wheel.read(metadata_names["entry_points.txt"]).decode()
+    assert entry_points == "[winokit.commands]\ncollect = winokit_collect.commands:app\n"
 
 
 def test_both_products_have_one_licence_and_one_version():
@@ -49,5 +50,7 @@ def test_both_products_have_one_licence_and_one_version():
 
 def test_nobody_needs_the_extra_that_is_gone():
     core = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert not {"collect", "crowd", "mturk"} & set(core["optional-dependencies"])
-    assert not [need for need in core["dependencies"] if need.startswith(("sqlalchemy", "fastapi", "alembic"))]
+    extras = set(core["optional-dependencies"])
+    assert not {"collect", "crowd", "mturk"} & extras
+    web_packages = ("sqlalchemy", "fastapi", "alembic")
+    assert not [dependency for dependency in core["dependencies"] if dependency.startswith(web_packages)]

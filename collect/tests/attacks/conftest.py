@@ -78,26 +78,30 @@ def requester(app: FastAPI, study: Study) -> Person:
 
 @pytest.fixture
 def refused(study: Study) -> Callable[[], list[tuple[str, str, int]]]:
-    """What the audit log says was refused, newest first: who, where, with which status."""
-    return lambda: [
-        (line.actor, line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")
-    ]
+    """A function that lists the refusals in the audit log, newest first, as (actor, address, status)."""
+
+    def list_refusals() -> list[tuple[str, str, int]]:
+        lines = listings.log_entries(study, action="refused")
+        return [(line.actor, line.target, line.detail["status"]) for line in lines]
+
+    return list_refusals
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Study]]:
-    """A server in a process of its own and the study it serves; it must have had no accident at the end."""
+    """A server in a process of its own and the study it serves. At the end it must not have printed a traceback."""
     if os.name != "posix":
         pytest.skip("needs signals and /proc")
-    config = parse_config({"title": "Twins", "quality": {"quiz_pass_mark": 0, "gold_share": 0}})
+    quality = {"quiz_pass_mark": 0, "gold_share": 0}
+    config = parse_config({"title": "Twins", "quality": quality})
     folder = tmp_path_factory.mktemp("served") / "study"
     write_whole(folder / "consent.md", b"# Consent")
     study = Study.create(folder, config)
     server = Server(folder)
     yield server, study
-    said = server.stop()
+    output = server.stop()
     study.close()
-    assert "Traceback" not in said, said
+    assert "Traceback" not in output, output
 
 
 @pytest.fixture

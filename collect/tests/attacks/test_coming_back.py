@@ -1,39 +1,43 @@
-"""Coming back: by a personal link, which lets in the worker it was shown to and nobody by the link of before."""
+"""A personal link lets in again the worker it was shown to, and an earlier link lets in nobody."""
 
 import time
 
 import pytest
-from collect_support.forging import another_letter
+from collect_support.forging import forge_signature
 from collect_support.people import Page
 
 from winokit_collect.study import invites, workers
 from winokit_collect.study.study import FILL_IN
 
 
-def link_of(somebody, path="/finish"):
+def personal_link_of(somebody, path="/finish"):
+    """The path of the personal link that a page shows to a worker."""
     html = somebody.get(path).text
-    return Page(html).all("input", id="personal-link")[0]["value"].removeprefix("http://testserver")
+    (field,) = Page(html).all("input", id="personal-link")[:1]
+    return field["value"].removeprefix("http://testserver")
 
 
-def code_of(study, somebody):
-    return study.signer.read("worker-session", somebody.client.cookies["winokit-worker"])[0]
+def worker_code_of(study, somebody):
+    code, _version = study.signer.read("worker-session", somebody.client.cookies["winokit-worker"])
+    return code
 
 
 def test_a_worker_is_shown_at_the_start_how_to_come_back(app, study, person, worker):
     newcomer = person(app)
     newcomer.send(invites.create(study).path)
-    assert link_of(newcomer, "/consent").startswith("/return/")
-    assert link_of(worker) != link_of(newcomer, "/consent")
+    link = personal_link_of(newcomer, "/consent")
+    assert link.startswith("/return/")
+    assert personal_link_of(worker) != link
 
 
 def test_a_personal_link_lets_its_worker_in_again_in_any_browser(app, study, person, worker):
-    path = link_of(worker)
+    path = personal_link_of(worker)
     worker.send("/sign-out")
     for somebody in (worker, person(app, "10.0.0.9")):
         assert "Welcome back" in somebody.get(path).text
         assert somebody.get("/begin").status_code == 403  # nobody is let in by merely opening it
         assert somebody.send(path).url.path == "/begin"
-    assert code_of(study, worker) == code_of(study, somebody)
+    assert worker_code_of(study, worker) == worker_code_of(study, somebody)
 
 
 def test_the_invitation_lets_nobody_in_as_somebody_else(app, study, person):
@@ -49,29 +53,29 @@ def test_the_invitation_lets_nobody_in_as_somebody_else(app, study, person):
 
 
 def test_a_link_from_the_requester_takes_the_place_of_the_personal_one(app, study, person, worker):
-    old = link_of(worker)
-    code = code_of(study, worker)
-    fresh = person(app)
-    fresh.send(invites.create(study, worker=code).path)
-    assert code_of(study, fresh) == code
-    assert person(app, "10.6.6.6").send(old).status_code == 410
-    assert person(app).send(link_of(fresh)).url.path == "/begin"
+    old_link = personal_link_of(worker)
+    code = worker_code_of(study, worker)
+    new_browser = person(app)
+    new_browser.send(invites.create(study, worker=code).path)
+    assert worker_code_of(study, new_browser) == code
+    assert person(app, "10.6.6.6").send(old_link).status_code == 410
+    assert person(app).send(personal_link_of(new_browser)).url.path == "/begin"
 
 
 def test_a_browser_in_which_somebody_works_stays_theirs(app, study, person, worker):
-    other = person(app).join(study)
-    before = code_of(study, other)
-    assert "You are already taking part" in other.get(link_of(worker)).text
-    other.send(link_of(worker))
-    assert code_of(study, other) == before
+    other_worker = person(app).join(study)
+    code_before = worker_code_of(study, other_worker)
+    assert "You are already taking part" in other_worker.get(personal_link_of(worker)).text
+    other_worker.send(personal_link_of(worker))
+    assert worker_code_of(study, other_worker) == code_before
 
 
-@pytest.mark.parametrize("spoil", [another_letter, lambda token: "x" + token, lambda token: ""])
+@pytest.mark.parametrize("spoil", [forge_signature, lambda token: "x" + token, lambda token: ""])
 def test_a_forged_personal_link_lets_nobody_in(app, study, person, worker, spoil):
-    token = link_of(worker).removeprefix("/return/")
+    token = personal_link_of(worker).removeprefix("/return/")
     assert person(app).send(f"/return/{spoil(token)}").status_code in (403, 404)
-    borrowed = study.signer.sign("invite", [code_of(study, worker), 1])
-    assert person(app).send(f"/return/{borrowed}").status_code == 403
+    invite_token = study.signer.sign("invite", [worker_code_of(study, worker), 1])
+    assert person(app).send(f"/return/{invite_token}").status_code == 403
 
 
 def test_whom_a_platform_sends_has_no_personal_link(study):
@@ -85,8 +89,8 @@ def test_no_consent_page_with_gaps_is_shown(app, study, person):
     waiting.send(path)
     study.consent = f"# Consent **[{FILL_IN}: who]**"
     late = person(app)
-    for somebody, where in ((waiting, "/consent"), (late, path)):
-        answer = somebody.get(where)
+    for somebody, address in ((waiting, "/consent"), (late, path)):
+        answer = somebody.get(address)
         assert answer.status_code == 409
         assert "not open yet" in answer.text
         assert FILL_IN not in answer.text
@@ -99,7 +103,8 @@ def test_who_came_to_a_pilot_is_not_in_when_it_is_over(app, study, person, worke
     tester = person(app).join(study)
     assert tester.get("/begin").status_code == worker.get("/begin").status_code == 200
     study.pilot = False
-    assert (tester.get("/begin").status_code, worker.get("/begin").status_code) == (403, 200)
+    assert tester.get("/begin").status_code == 403
+    assert worker.get("/begin").status_code == 200
 
 
 @pytest.mark.parametrize("seconds", [5, 3600])
@@ -129,16 +134,16 @@ def test_made_up_arrivals_do_not_wear_the_platform_out(make_study, person, monke
     from winokit_collect.study.refusals import NotAllowed
     from winokit_collect.web.app import ARRIVALS_A_MINUTE, create_app
 
-    asked = []
+    verified_visitors = []
 
-    def verify(self, visitor):
-        asked.append(visitor)
+    def refuse_visitor(self, visitor):
+        verified_visitors.append(visitor)
         raise NotAllowed("no")
 
-    monkeypatch.setattr(Prolific, "verify", verify)
+    monkeypatch.setattr(Prolific, "verify", refuse_visitor)
     study = make_study(platform={"name": "prolific", "study_id": "study12345"})
     evil = person(create_app(study))
     fields = {"PROLIFIC_PID": "5f0c1d2e3a4b5c6d7e8f9a0b", "STUDY_ID": "study12345", "SESSION_ID": "session123"}
     statuses = [evil.send("/start", **fields).status_code for _ in range(ARRIVALS_A_MINUTE + 3)]
     assert statuses == [403] * ARRIVALS_A_MINUTE + [429] * 3
-    assert len(asked) == ARRIVALS_A_MINUTE
+    assert len(verified_visitors) == ARRIVALS_A_MINUTE

@@ -1,8 +1,9 @@
-"""Much of everything: logins, refusals, words. Those who do nothing of the kind notice nothing."""
+"""Floods of logins, refusals, words and links are stopped, and other people notice nothing."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from sqlalchemy import func, select
@@ -15,32 +16,37 @@ from winokit_collect.study.schema import LogEntry
 
 @pytest.fixture
 def crowd(app, study, requester):
-    """The usual requester, and a colleague."""
+    """The browser of the requester ann, in a study that has a second one, bob."""
     requesters.add(study, "bob", "another long password", "requester:ann")
     return requester
 
 
 def test_a_flood_of_guesses_for_a_name_is_slowed_down_and_locks_nobody_out(app, study, person, crowd, password):
     evil = person(app, "10.9.0.1")
-    statuses = [evil.send("/login", name="ann", password="wrong password") for _ in range(FREE_BY_NAME + 5)]
-    assert [answer.status_code for answer in statuses] == [403] * FREE_BY_NAME + [429] * 5
-    assert 0 < int(statuses[-1].headers["retry-after"]) <= 15
+    answers = [evil.send("/login", name="ann", password="wrong password") for _ in range(FREE_BY_NAME + 5)]
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [403] * FREE_BY_NAME + [429] * 5
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 15
     # Not even with the right password, or guessing would go on.
     assert evil.send("/login", name="ann", password=password).status_code == 429
-    assert person(app, "10.9.9.9").send("/login", name="ann", password=password).url.path == "/requester"
-    refused = listings.log_entries(study, action="login refused")
-    assert [line.target for line in refused] == ["ann"] * FREE_BY_NAME
-    assert [line.detail["status"] for line in listings.log_entries(study, action="refused")] == [429] * 6
+    from_elsewhere = person(app, "10.9.9.9").send("/login", name="ann", password=password)
+    assert from_elsewhere.url.path == "/requester"
+    refused_logins = listings.log_entries(study, action="login refused")
+    assert [line.target for line in refused_logins] == ["ann"] * FREE_BY_NAME
+    refusals = listings.log_entries(study, action="refused")
+    assert [line.detail["status"] for line in refusals] == [429] * 6
 
 
 def test_a_flood_from_one_address_is_stopped_and_others_log_in(app, study, person, crowd, password):
     evil = person(app, "10.6.6.6")
-    statuses = [evil.send("/login", name=f"name{n}", password="x").status_code for n in range(FREE_BY_ADDRESS + 10)]
+    names = [f"name{number}" for number in range(FREE_BY_ADDRESS + 10)]
+    statuses = [evil.send("/login", name=name, password="x").status_code for name in names]
     assert statuses == [403] * FREE_BY_ADDRESS + [429] * 10
     assert evil.send("/login", name="ann", password=password).status_code == 429
-    assert person(app, "10.0.0.7").send("/login", name="ann", password=password).url.path == "/requester"
-    other = person(app, "10.0.0.8").send("/login", name="bob", password="another long password")
-    assert other.url.path == "/requester"
+    ann = person(app, "10.0.0.7").send("/login", name="ann", password=password)
+    assert ann.url.path == "/requester"
+    bob = person(app, "10.0.0.8").send("/login", name="bob", password="another long password")
+    assert bob.url.path == "/requester"
 
 
 def test_those_who_are_in_stay_in_during_a_flood(app, study, person, crowd, worker):
@@ -61,42 +67,47 @@ def test_the_limit_ends_with_its_time(app, study, person, crowd, password, monke
 def test_a_spoofed_address_is_not_believed(app, study, person, crowd):
     evil = person(app, "10.6.6.6")
     token = evil.token_for("/login")
-    headers = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Client-IP")
+    header_names = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Client-IP")
     statuses = []
     for number in range(FREE_BY_ADDRESS + 5):
-        told = dict.fromkeys(headers, f"10.1.1.{number}")
+        headers = dict.fromkeys(header_names, f"10.1.1.{number}")
         fields = {"csrf": token, "name": f"name{number}", "password": "x"}
-        statuses.append(evil.client.post("/login", data=fields, headers=told).status_code)
+        statuses.append(evil.client.post("/login", data=fields, headers=headers).status_code)
     assert statuses[-5:] == [429] * 5
 
 
 def test_guesses_sent_at_once_are_counted_like_guesses_sent_one_by_one(app, study, person, crowd):
     people = [person(app, "10.7.0.1") for _ in range(16)]
-    ready = [(one, {"csrf": one.token_for("/login"), "name": "ann", "password": "x"}) for one in people]
+    tokens = [somebody.token_for("/login") for somebody in people]
+
+    def guess_password(somebody, token):
+        fields = {"csrf": token, "name": "ann", "password": "x"}
+        return somebody.client.post("/login", data=fields).status_code
+
     with ThreadPoolExecutor(16) as pool:
-        statuses = list(pool.map(lambda one: one[0].client.post("/login", data=one[1]).status_code, ready))
+        statuses = list(pool.map(guess_password, people, tokens))
     assert set(statuses) <= {403, 429}
     assert statuses.count(403) <= FREE_BY_NAME, statuses
 
 
 def test_a_crowd_at_the_login_takes_turns(monkeypatch):
-    inside = []
-    most = []
-    together = threading.Barrier(requesters.AT_ONCE, timeout=HANGS)
+    running = []
+    running_counts = []
+    barrier = threading.Barrier(requesters.AT_ONCE, timeout=HANGS)
 
-    class Slow:
+    class SlowHasher:
         def verify(self, hashed, password):
-            inside.append(1)
-            most.append(len(inside))
-            together.wait()  # nobody is through before as many are inside as may be
-            inside.pop()
+            running.append(1)
+            running_counts.append(len(running))
+            barrier.wait()  # nobody is through before as many are inside as may be
+            running.pop()
             return False
 
-    monkeypatch.setattr(requesters, "_hasher", Slow())
+    monkeypatch.setattr(requesters, "_hasher", SlowHasher())
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda _: requesters.verify_password("hash", "x"), range(32)))
-    assert len(most) == 32
-    assert max(most) == requesters.AT_ONCE
+    assert len(running_counts) == 32
+    assert max(running_counts) == requesters.AT_ONCE
 
 
 def test_a_flood_of_refusals_does_not_fill_the_log(app, study, stranger, worker):
@@ -104,20 +115,23 @@ def test_a_flood_of_refusals_does_not_fill_the_log(app, study, stranger, worker)
         stranger.post("/login", {})
         stranger.get("/task/x/vote")
     with study.store.read() as session:
-        assert session.scalar(select(func.count()).where(LogEntry.action == "refused")) == 60
+        refusal_count = session.scalar(select(func.count()).where(LogEntry.action == "refused"))
+        assert refusal_count == 60
     assert worker.does_a_days_work(1)
 
 
 def test_a_flood_of_made_up_words_uses_nothing_up(study, worker, twins):
-    """Every word that was typed once had a character of its own, of which there are a million."""
+    """Only words that were handed in get a character of their own, of which there are a million."""
     task = worker.take("write")
     for number in range(5):
-        words = " ".join(f"{number}{letter}{other}" for letter in "abcdefghij" for other in "klmnopqrst")
-        worker.send(f"{task}/feedback", **{**twins, "first": words[:900], "second": words[:900]})
+        pairs_of_letters = product("abcdefghij", "klmnopqrst")
+        words = " ".join(f"{number}{first}{second}" for first, second in pairs_of_letters)
+        fields = twins | {"first": words[:900], "second": words[:900]}
+        worker.send(f"{task}/feedback", **fields)
     assert len(study.earlier._codes) == 0
     assert worker.send(f"{task}/write", **twins).url.path == "/begin"
-    again = worker.take("write")
-    answer = worker.send(f"{again}/write", **twins)
+    next_task = worker.take("write")
+    answer = worker.send(f"{next_task}/write", **twins)
     assert answer.status_code == 422
     assert "too similar" in answer.text
 

@@ -1,5 +1,4 @@
-"""Who may do what: every address of requesters' pages, for every role, found by walking the app. A new one that nobody
-has said it of fails here."""
+"""Each role may use the addresses of LEAST_ROLES and no others, and every address of the app is listed there."""
 
 import pytest
 from sqlalchemy import select
@@ -8,11 +7,11 @@ from winokit_collect.study import invites, requesters
 from winokit_collect.study.refusals import NotNow
 from winokit_collect.study.schema import Requester
 
-FILLED = {"token": "write-0", "what": "write", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
+PATH_VALUES = {"token": "write-0", "what": "write", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
 ROLES = ("owner", "editor", "viewer")
 OPEN = "open to strangers and workers"
-OF_WORKERS = ("/begin", "/task", "/consent", "/screening", "/quiz", "/guidelines", "/your-work", "/finish")
-LEAST = {
+WORKER_PATHS = ("/begin", "/task", "/consent", "/screening", "/quiz", "/guidelines", "/your-work", "/finish")
+LEAST_ROLES = {
     ("GET", "/"): OPEN,
     ("GET", "/health"): OPEN,
     ("GET", "/join/{token}"): OPEN,
@@ -73,51 +72,59 @@ LEAST = {
 }
 
 
-def walk(routes):
+def walk_routes(routes):
+    """Every route that is not a router of others, in their order."""
     for route in routes:
-        inner = getattr(route, "routes", None) or getattr(getattr(route, "original_router", None), "routes", None)
-        yield from walk(inner) if inner else [route]
+        original_router = getattr(route, "original_router", None)
+        inner_routes = getattr(route, "routes", None) or getattr(original_router, "routes", None)
+        if inner_routes:
+            yield from walk_routes(inner_routes)
+        else:
+            yield route
 
 
-def addresses(app):
-    for route in walk(app.routes):
+def requester_addresses(app):
+    """Method and path of every address that is not for workers."""
+    for route in walk_routes(app.routes):
         for method in sorted(getattr(route, "methods", None) or ()):
-            if not route.path.startswith(OF_WORKERS):
+            if not route.path.startswith(WORKER_PATHS):
                 yield method, route.path
 
 
 @pytest.fixture
 def team(app, study, person, requester, password):
-    """Somebody of each role, logged in."""
+    """A browser for each role, logged in."""
     people = {"owner": requester}
     for role in ROLES[1:]:
         requesters.add(study, role, password, "requester:ann", role=role)
         people[role] = person(app)
-        assert people[role].send("/login", name=role, password=password).url.path == "/requester"
+        answer = people[role].send("/login", name=role, password=password)
+        assert answer.url.path == "/requester"
     return people
 
 
-def names(study):
+def roles_by_name(study):
     with study.store.read() as session:
         return dict(session.execute(select(Requester.name, Requester.role)).all())
 
 
 def test_it_is_said_of_every_address_whom_it_is_for(app):
-    assert set(addresses(app)) == set(LEAST)
+    assert set(requester_addresses(app)) == set(LEAST_ROLES)
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_role_may_do_what_is_said_and_no_more(study, team, role):
     somebody = team[role]
-    for (method, path), least in LEAST.items():
-        if least == OPEN or path == "/logout":
+    for (method, path), least_role in LEAST_ROLES.items():
+        if least_role == OPEN or path == "/logout":
             continue
-        for name, value in FILLED.items():
+        for name, value in PATH_VALUES.items():
             path = path.replace("{" + name + "}", value)
         fields = {"csrf": somebody.token_for(path)} if method == "POST" else None
         answer = somebody.client.request(method, path, data=fields, follow_redirects=False)
         is_refused = answer.status_code == 403 and "ask an owner" in answer.text
-        assert is_refused == (ROLES.index(role) > ROLES.index(least)), (method, path, answer.status_code)
+        is_too_low = ROLES.index(role) > ROLES.index(least_role)
+        assert is_refused == is_too_low, (method, path, answer.status_code)
         assert answer.headers.get("location") != "/login"
     assert somebody.send("/logout").url.path == "/login"
 
@@ -125,9 +132,9 @@ def test_every_role_may_do_what_is_said_and_no_more(study, team, role):
 def test_nobody_makes_themselves_more_than_they_are(study, team):
     for role in ROLES[1:]:
         for path in ("role", "colleague", "link", "remove"):
-            sent = team[role].send(f"/requester/account/{path}", name=role, role="owner")
-            assert sent.status_code == 403, path
-    assert names(study) == {"ann": "owner", "editor": "editor", "viewer": "viewer"}
+            answer = team[role].send(f"/requester/account/{path}", name=role, role="owner")
+            assert answer.status_code == 403, path
+    assert roles_by_name(study) == {"ann": "owner", "editor": "editor", "viewer": "viewer"}
 
 
 def test_a_role_counts_from_the_next_request_on(study, team):
@@ -138,21 +145,21 @@ def test_a_role_counts_from_the_next_request_on(study, team):
 
 
 def test_who_is_removed_is_out_at_once_and_does_not_come_back_as_their_successor(study, team, person, app, password):
-    gone = team["viewer"]
+    removed = team["viewer"]
     team["owner"].send("/requester/account/remove", name="viewer")
-    assert gone.get("/requester").url.path == "/login"
+    assert removed.get("/requester").url.path == "/login"
     requesters.add(study, "eve", password, "requester:ann")  # may have the same number
-    assert gone.get("/requester").url.path == "/login"
-    assert gone.send("/login", name="viewer", password=password).status_code == 403
+    assert removed.get("/requester").url.path == "/login"
+    assert removed.send("/login", name="viewer", password=password).status_code == 403
 
 
 def test_the_last_owner_stays(study, team):
     owner = team["owner"]
-    for path, fields in (("remove", {}), ("role", {"role": "viewer"})):
-        assert owner.send(f"/requester/account/{path}", name="ann", **fields).status_code == 409
+    assert owner.send("/requester/account/remove", name="ann").status_code == 409
+    assert owner.send("/requester/account/role", name="ann", role="viewer").status_code == 409
     owner.send("/requester/account/role", name="editor", role="owner")
     assert owner.send("/requester/account/remove", name="ann").url.path == "/login"
-    assert names(study) == {"editor": "owner", "viewer": "viewer"}
+    assert roles_by_name(study) == {"editor": "owner", "viewer": "viewer"}
 
 
 def test_two_owners_who_remove_each_other_at_once_leave_one(either_study, password):
@@ -161,7 +168,7 @@ def test_two_owners_who_remove_each_other_at_once_leave_one(either_study, passwo
     for name in ("ann", "bob"):
         requesters.add(either_study, name, password, "system")
 
-    def remove(name):
+    def remove_requester(name):
         try:
             requesters.remove(either_study, name, "system")
         except NotNow:
@@ -169,7 +176,8 @@ def test_two_owners_who_remove_each_other_at_once_leave_one(either_study, passwo
         return True
 
     with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(remove, ("ann", "bob"))) == [False, True]
+        were_removed = list(pool.map(remove_requester, ("ann", "bob")))
+    assert sorted(were_removed) == [False, True]
 
 
 def test_a_link_for_a_password_is_good_once_for_one_however_many_press(either_study, password):
@@ -178,7 +186,7 @@ def test_a_link_for_a_password_is_good_once_for_one_however_many_press(either_st
     requesters.add(either_study, "ann", password, "system")
     token = requesters.password_path(either_study, "ann", "terminal").rpartition("/")[2]
 
-    def choose(number):
+    def choose_password(number):
         try:
             requesters.set_up(either_study, token, "", f"a long password {number}")
         except requesters.LinkExpired:
@@ -186,16 +194,17 @@ def test_a_link_for_a_password_is_good_once_for_one_however_many_press(either_st
         return True
 
     with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(choose, range(4))) == 1
+        were_accepted = list(pool.map(choose_password, range(4)))
+    assert sum(were_accepted) == 1
 
 
 @pytest.mark.parametrize("value", [[], [99, 1], [1, 0]])
 def test_a_link_for_nobody_changes_nothing(study, stranger, requester, password, value):
     path = f"/setup/{study.signer.sign('account', value)}"
     assert stranger.send(path, name="eve", password=password, again=password).status_code in (403, 410)
-    other = f"/setup/{study.signer.sign('invite', [1, 1])}"
-    assert stranger.send(other, password=password, again=password).status_code == 403
-    assert names(study) == {"ann": "owner"}
+    invite_path = f"/setup/{study.signer.sign('invite', [1, 1])}"
+    assert stranger.send(invite_path, password=password, again=password).status_code == 403
+    assert roles_by_name(study) == {"ann": "owner"}
 
 
 def test_a_viewer_sees_no_link_to_come_in_by(study, team):

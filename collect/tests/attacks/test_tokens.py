@@ -1,4 +1,4 @@
-"""Forged, changed, replayed and borrowed: links, cookies, and the tokens of forms and tasks."""
+"""Links, cookies and tokens of forms and tasks are worth nothing when forged, changed, replayed or borrowed."""
 
 import pytest
 from sqlalchemy import func, select
@@ -8,52 +8,51 @@ from winokit_collect.study.schema import Lease, Payment, Requester, Submission, 
 from winokit_collect.study.study import Signer
 
 
-def count(study, table):
+def count_rows(study, table):
     with study.store.read() as session:
         return session.scalar(select(func.count()).select_from(table))
 
 
 def forgeries(good):
-    """What somebody might try who has seen one good token."""
+    """Tokens that somebody might make from one good token."""
     payload, stamp, signature = good.rsplit(".", 2)
-    return [
-        "x",
-        "x..",
-        payload,
-        f"{payload}.{stamp}",
-        f"{payload}.{stamp}.",
-        f"{payload}.{stamp}.{'A' * len(signature)}",
+    blank_signature = "A" * len(signature)
+    changed_stamp = stamp[:-1] + "_"
+    cut_tokens = ["x", "x..", payload, f"{payload}.{stamp}", f"{payload}.{stamp}."]
+    changed_tokens = [
+        f"{payload}.{stamp}.{blank_signature}",
         f"{payload}x.{stamp}.{signature}",
-        f"{payload}.{stamp[:-1]}_.{signature}",
+        f"{payload}.{changed_stamp}.{signature}",
         good.swapcase(),
-        f".{good}",
-        "é",
     ]
+    return [*cut_tokens, *changed_tokens, f".{good}", "é"]
 
 
 def test_a_forged_invite_lets_nobody_in(study, stranger, refused):
     good = invites.create(study).path.removeprefix("/join/")
-    forged = [*forgeries(good), Signer(b"another study's secret").sign("invite", "x"), study.signer.sign("setup", "x")]
-    for token in forged:
+    of_another_study = Signer(b"another study's secret").sign("invite", "x")
+    of_another_purpose = study.signer.sign("setup", "x")
+    for token in [*forgeries(good), of_another_study, of_another_purpose]:
         assert stranger.get(f"/join/{token}").status_code in (403, 404), token
         assert stranger.send(f"/join/{token}").status_code in (403, 404), token
-    assert count(study, Worker) == 0
+    assert count_rows(study, Worker) == 0
     assert ("stranger", "/join/{token}", 403) in refused()
     assert stranger.send(f"/join/{good}").url.path == "/consent"
 
 
 def test_an_invite_for_one_lets_one_in_however_often_it_is_sent(app, study, person):
     path = invites.create(study).path
-    came = [person(app, f"10.0.0.{number}").send(path).status_code for number in range(5)]
-    assert came == [200, 410, 410, 410, 410]
-    assert count(study, Worker) == 1
+    people = [person(app, f"10.0.0.{number}") for number in range(5)]
+    statuses = [somebody.send(path).status_code for somebody in people]
+    assert statuses == [200, 410, 410, 410, 410]
+    assert count_rows(study, Worker) == 1
 
 
 def test_a_revoked_invite_is_worth_nothing(study, stranger, requester):
-    made = invites.create(study)
-    requester.send(f"/requester/invites/{made.invite.id}/revoke")
-    assert stranger.send(made.path).status_code == 410
-    assert count(study, Worker) == 0
+    link = invites.create(study)
+    requester.send(f"/requester/invites/{link.invite.id}/revoke")
+    assert stranger.send(link.path).status_code == 410
+    assert count_rows(study, Worker) == 0
 
 
 def test_the_setup_link_makes_one_requester_and_no_second(app, study, person, password):
@@ -69,14 +68,19 @@ def test_the_setup_link_makes_one_requester_and_no_second(app, study, person, pa
 
 @pytest.mark.parametrize("role", ["worker", "requester"])
 def test_a_forged_session_is_nobodys(study, stranger, worker, requester, role):
-    somebody, page = (worker, "/begin") if role == "worker" else (requester, "/requester")
+    browsers = {"worker": worker, "requester": requester}
+    somebody = browsers[role]
+    page = "/begin" if role == "worker" else "/requester"
+    refusal_status = 403 if role == "worker" else 303
     good = somebody.client.cookies[f"winokit-{role}"]
-    others = [study.signer.sign(purpose, [1, 1]) for purpose in ("invite", "setup", "visitor-session", "csrf")]
-    for cookie in [*forgeries(good)[:-1], *others]:
+    other_purposes = ("invite", "setup", "visitor-session", "csrf")
+    borrowed_tokens = [study.signer.sign(purpose, [1, 1]) for purpose in other_purposes]
+    ascii_forgeries = forgeries(good)[:-1]
+    for cookie in [*ascii_forgeries, *borrowed_tokens]:
         stranger.client.cookies.clear()
         stranger.client.cookies.set(f"winokit-{role}", cookie)
         answer = stranger.client.get(page, follow_redirects=False)
-        assert answer.status_code == (403 if role == "worker" else 303), cookie
+        assert answer.status_code == refusal_status, cookie
         assert answer.headers.get("location", "/login") == "/login"
     stranger.client.cookies.clear()
     stranger.client.cookies.set(f"winokit-{role}", good)
@@ -94,12 +98,12 @@ def test_a_session_that_was_stolen_ends_with_the_logout(app, study, person, requ
 
 
 def test_a_session_ends_in_other_browsers_with_the_password(app, person, requester, password):
-    other = person(app)
-    other.client.cookies.set("winokit-requester", requester.client.cookies["winokit-requester"])
-    new = "another long password"
-    requester.send("/requester/account/password", old=password, password=new, again=new)
+    other_browser = person(app)
+    other_browser.client.cookies.set("winokit-requester", requester.client.cookies["winokit-requester"])
+    new_password = "another long password"
+    requester.send("/requester/account/password", old=password, password=new_password, again=new_password)
     assert requester.get("/requester").url.path == "/requester"
-    assert other.get("/requester").url.path == "/login"
+    assert other_browser.get("/requester").url.path == "/login"
 
 
 def test_a_worker_who_is_nobody_any_more_is_refused_with_a_good_signature(study, stranger):
@@ -111,10 +115,12 @@ def test_handing_in_again_gives_the_first_receipt_and_no_second_pay(study, worke
     task = worker.take("write")
     for _ in range(3):
         assert worker.send(f"{task}/write", **twins).url.path == "/begin"
-    assert (count(study, Submission), count(study, Payment)) == (1, 1)
+    assert count_rows(study, Submission) == 1
+    assert count_rows(study, Payment) == 1
     for anchor in ("garden", "gate", "garden"):  # a correction is none either
         worker.send(f"{task}/write", **twins | {"anchor": anchor})
-    assert (count(study, Submission), count(study, Payment)) == (1, 1)
+    assert count_rows(study, Submission) == 1
+    assert count_rows(study, Payment) == 1
 
 
 @pytest.mark.parametrize("last", ["write", "vote", "feedback", "draft", "adversary", "signals", "skip"])
@@ -126,16 +132,18 @@ def test_another_workers_task_is_no_task(app, study, person, worker, twins, vote
     if last in ("write", "vote"):
         assert thief.get(f"{task}/{last}").status_code == 404
         assert "terrier" not in thief.seen
-    actor, where, status = refused()[0]
-    assert (where, status) == (f"/task/{{token}}/{last}", 404)
-    assert actor != f"worker:{code_of(study, worker)}"
+    actor, address, status = refused()[0]
+    assert address == f"/task/{{token}}/{last}"
+    assert status == 404
+    assert actor != f"worker:{worker_code_of(study, worker)}"
     with study.store.read() as session:
-        assert session.scalars(select(Lease.state)).all() == ["live"]
-    assert count(study, Submission) == 0
+        lease_states = session.scalars(select(Lease.state)).all()
+    assert lease_states == ["live"]
+    assert count_rows(study, Submission) == 0
     assert worker.send(f"{task}/write", **twins).url.path == "/begin"
 
 
-def code_of(study, worker):
+def worker_code_of(study, worker):
     code, _version = study.signer.read("worker-session", worker.client.cookies["winokit-worker"])
     return code
 
@@ -149,13 +157,14 @@ def test_a_task_that_was_guessed_is_no_task(worker, token):
 
 def test_a_worker_is_no_requester_and_a_requester_no_worker(app, worker, requester):
     for path in ("/requester", "/requester/problems", "/requester/export.zip", "/requester/log"):
-        assert worker.client.get(path, follow_redirects=False).headers["location"] == "/login"
+        answer = worker.client.get(path, follow_redirects=False)
+        assert answer.headers["location"] == "/login"
     assert requester.get("/begin").status_code == 403
 
 
 def test_a_blocked_worker_gets_nothing_more(study, worker, requester):
     task = worker.take("write")
-    requester.send(f"/requester/workers/{code_of(study, worker)}/block", why="robot")
+    requester.send(f"/requester/workers/{worker_code_of(study, worker)}/block", why="robot")
     assert worker.send("/begin/write").url.path == "/finish"
     assert worker.get(f"{task}/write").url.path == "/finish"
 
@@ -167,17 +176,17 @@ def test_a_copied_cookie_ends_when_its_worker_signs_out(app, study, person, work
     worker.send("/sign-out")
     assert thief.get("/begin").status_code == 403
     assert thief.send("/begin/write").status_code == 403
-    back = invites.create(study, worker=code_of(study, thief)).path
+    back = invites.create(study, worker=worker_code_of(study, thief)).path
     assert worker.send(back).url.path == "/begin"
     assert thief.get("/begin").status_code == 403
 
 
 def test_a_copied_cookie_ends_when_its_worker_withdraws(study, worker):
-    moderation.withdraw(study, code_of(study, worker), "system")
+    moderation.withdraw(study, worker_code_of(study, worker), "system")
     assert worker.get("/begin").status_code == 403
 
 
-@pytest.mark.parametrize("said", ["w-nobody", ["w-nobody"], ["w-nobody", "1"], {"code": 1}, 7, None])
-def test_a_signed_cookie_of_another_shape_is_no_worker(study, stranger, said):
-    stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", said))
+@pytest.mark.parametrize("payload", ["w-nobody", ["w-nobody"], ["w-nobody", "1"], {"code": 1}, 7, None])
+def test_a_signed_cookie_of_another_shape_is_no_worker(study, stranger, payload):
+    stranger.client.cookies.set("winokit-worker", study.signer.sign("worker-session", payload))
     assert stranger.get("/begin").status_code == 403

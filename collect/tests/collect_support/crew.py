@@ -9,14 +9,18 @@ from winokit_collect.study.submissions import SubmissionReceipt
 from winokit_collect.study.voting import VoteTask
 
 NEVER = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."
-OWN_WORDS = "before yesterday someone quietly repaired everything".split()
+FILLER_WORDS = "before yesterday someone quietly repaired everything".split()
+LETTER_OF_DIGIT = str.maketrans("0123456789", "abcdefghij")
 
 
 def form(number: int = 0, **changes: str) -> dict[str, str]:
-    """Twins, filled in; each number makes texts that are not like the others'."""
-    letters = "".join(chr(ord("a") + int(digit)) for digit in str(number))
-    own = " ".join(f"{word}{letters}" for word in OWN_WORDS)
-    first = f"The terrier and the spaniel {own} near the gate and _ had never eaten." if number else NEVER
+    """The fields of a filled-in form for a pair of twins.
+
+    Each number gives texts that no rule finds similar to those of another number. `changes` replace fields.
+    """
+    suffix = str(number).translate(LETTER_OF_DIGIT)
+    filler = " ".join(f"{word}{suffix}" for word in FILLER_WORDS)
+    first = f"The terrier and the spaniel {filler} near the gate and _ had never eaten." if number else NEVER
     fields = {
         "first": first,
         "second": first.replace("never", "always"),
@@ -30,29 +34,30 @@ def form(number: int = 0, **changes: str) -> dict[str, str]:
 
 
 class Crew:
-    """What tests make workers do."""
+    """Workers who come in, write and vote as a test says."""
 
     form = staticmethod(form)
 
     def newcomer(self, study: Study) -> Worker:
-        """Somebody who has come in, consented and passed the screening."""
+        """Add a worker who has consented and passed the screening."""
         worker = workers.join(study, "links")
         workers.consent(study, worker.id)
         return workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
 
     def write(self, study: Study, worker: Worker, number: int = 0) -> SubmissionReceipt:
-        """Write a pair of twins and hand it in."""
+        """Take a writing task and hand in the twins of a number."""
         task = tasks.lease(study, worker.id, "write")
         return submissions.submit(study, worker.id, task.token, form(number))
 
     def vote(self, study: Study, worker: Worker, kind: str = "validate", **fields: str) -> SubmissionReceipt:
-        """Judge whatever comes; a problem is found good unless the fields say otherwise."""
+        """Take a task of this kind and vote on it, for the problem unless the fields say otherwise."""
         task = tasks.lease(study, worker.id, kind)
         return submissions.submit(study, worker.id, task.token, self.ballot(task, **fields))
 
     def ballot(self, task: VoteTask, **fields: str) -> dict[str, str]:
-        """A vote that says what the author said."""
+        """The fields of a vote that agrees with the author of a problem made by `form`."""
         if task.kind in ("switchable", "associative"):
             return {"choice": "yes"} | fields
-        right = "1" if "never" in f"{task.before}{task.after}" else "0"
-        return {"choice": right, "equally_plausible": "no", "local_decides": "no"} | fields
+        text = task.before + task.after
+        right_choice = "1" if "never" in text else "0"
+        return {"choice": right_choice, "equally_plausible": "no", "local_decides": "no"} | fields

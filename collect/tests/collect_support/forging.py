@@ -1,9 +1,13 @@
 """Tokens that are nearly right."""
 
 
-def another_letter(token: str) -> str:
-    """The token with a letter of its signature changed; the last one has bits that nobody reads.
+def forge_signature(token: str) -> str:
+    """The token with one letter of its signature changed, the fifth from the end.
 
-    What is put in the place of the last two letters is right by chance once in 1,024 times.
+    The last letter would not do: it has bits that no signature uses.
     """
-    return f"{token[:-5]}{'A' if token[-5] != 'A' else 'B'}{token[-4:]}"
+    before = token[:-5]
+    letter = token[-5]
+    after = token[-4:]
+    forged_letter = "A" if letter != "A" else "B"
+    return f"{before}{forged_letter}{after}"

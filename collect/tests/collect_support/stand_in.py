@@ -1,4 +1,4 @@
-"""The stand-in for Prolific, as tests use it: however busy the machine is, it is waited for."""
+"""The stand-in for Prolific, with a time limit that a busy machine cannot exceed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from winokit_collect.platforms.stand_in import ProlificStandIn, serve_stand_in
 
 @contextmanager
 def prolific_stand_in(reward: int = 50) -> Iterator[ProlificStandIn]:
-    """One that is served over HTTP, as long as it is needed."""
+    """A stand-in for Prolific, served over HTTP until the block ends. `reward` is in cents."""
     with serve_stand_in(reward) as books, pytest.MonkeyPatch.context() as patch:
         patch.setattr(prolific, "SECONDS", HANGS)  # a busy machine is not a platform that does not answer
         yield books

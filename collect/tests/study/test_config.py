@@ -1,4 +1,4 @@
-"""study.toml: written with a comment for every key, read back the same, and wrong in one line."""
+"""study.toml is written with a comment for every key and read back the same, and a mistake in it is one line."""
 
 import tomllib
 
@@ -12,10 +12,14 @@ from winokit_collect.study.new_tasks import domain_at, topic_at
 
 def test_the_defaults_are_the_papers():
     config = StudyConfig()
-    assert (config.rules.fewest_words, config.rules.most_words, config.rules.least_overlap) == (15, 30, 0.7)
-    assert (config.pay.cents("write"), config.pay.cents("validate"), config.tasks.votes) == (40, 3, 3)
+    rules = config.rules
+    assert (rules.fewest_words, rules.most_words, rules.least_overlap) == (15, 30, 0.7)
+    assert config.pay.cents("write") == 40
+    assert config.pay.cents("validate") == 3
+    assert config.tasks.votes == 3
     assert config.validity.rule == "unanimous"
-    assert (config.platform.least_approval, config.platform.least_approved) == (99, 5000)
+    assert config.platform.least_approval == 99
+    assert config.platform.least_approved == 5000
 
 
 def test_a_config_that_was_written_is_read_back_the_same():
@@ -25,17 +29,20 @@ def test_a_config_that_was_written_is_read_back_the_same():
 
 def test_every_key_is_explained():
     lines = render_config(StudyConfig()).splitlines()
-    keys = [number for number, line in enumerate(lines) if " = " in line and not line.startswith("#")]
-    sections = [getattr(StudyConfig(), name) for name in StudyConfig.model_fields]
-    known = len(StudyConfig.model_fields) + sum(
-        len(type(one).model_fields) - 1 for one in sections if isinstance(one, ConfigSection)
-    )
-    assert len(keys) == known
-    assert all(lines[number - 1].startswith("# ") and len(lines[number - 1]) > 10 for number in keys)
+    key_indices = [index for index, line in enumerate(lines) if " = " in line and not line.startswith("#")]
+    values = [getattr(StudyConfig(), name) for name in StudyConfig.model_fields]
+    sections = [value for value in values if isinstance(value, ConfigSection)]
+    section_keys = sum(len(type(section).model_fields) for section in sections)
+    keys_outside_sections = len(values) - len(sections)
+    assert len(key_indices) == keys_outside_sections + section_keys
+    for index in key_indices:
+        comment = lines[index - 1]
+        assert comment.startswith("# ")
+        assert len(comment) > 10
 
 
 @pytest.mark.parametrize(
-    ("told", "key", "why"),
+    ("settings", "key", "complaint"),
     [
         ({"titel": "x"}, "titel", "no such setting"),
         ({"tasks": {"twin": 3}}, "tasks.twin", "no such setting"),
@@ -51,12 +58,12 @@ def test_every_key_is_explained():
         ({"quality": 3}, "quality", "found 3"),
     ],
 )
-def test_a_wrong_setting_is_one_line_with_file_and_key(told, key, why):
+def test_a_wrong_setting_is_one_line_with_file_and_key(settings, key, complaint):
     with pytest.raises(Malformed) as caught:
-        parse_config(told, "study.toml")
+        parse_config(settings, "study.toml")
     message = str(caught.value)
     assert message.startswith(f"study.toml: field '{key}': ")
-    assert why in message
+    assert complaint in message
     assert "\n" not in message
 
 
@@ -77,17 +84,20 @@ def test_the_bundled_texts_can_be_read():
 
 def test_a_topic_comes_back_only_after_all_others():
     topics = read_topics(bundled("topics.jsonl"))
-    fitting = [topic for topic in topics if topic.fits("social")]
-    shown = [topic_at(place, "social", topics, seed=1).topic for place in range(2 * len(fitting))]
-    assert len(set(shown[: len(fitting)])) == len(fitting)
-    assert shown[: len(fitting)] != shown[len(fitting) :]
+    topic_count = sum(topic.fits("social") for topic in topics)
+    titles = [topic_at(rank, "social", topics, seed=1).topic for rank in range(2 * topic_count)]
+    first_round = titles[:topic_count]
+    second_round = titles[topic_count:]
+    assert len(set(first_round)) == topic_count
+    assert first_round != second_round
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
 def test_the_share_of_social_tasks_is_kept_at_every_length(share):
     domains = [domain_at(rank, share) for rank in range(40)]
     for length in range(1, 41):
-        assert abs(domains[:length].count("social") - share * length) < 1
+        social_count = domains[:length].count("social")
+        assert abs(social_count - share * length) < 1
 
 
 @pytest.mark.parametrize(
@@ -108,7 +118,8 @@ def test_a_wrong_topic_is_one_line_with_its_place(tmp_path, line, complaint):
 
 def test_a_topic_may_hold_any_character_that_json_allows(tmp_path):
     (tmp_path / "topics.jsonl").write_text('{"topic": "So\u2028up", "words": ["a"]}\n', "utf-8")
-    assert [topic.topic for topic in read_topics(tmp_path / "topics.jsonl")] == ["So\u2028up"]
+    topics = read_topics(tmp_path / "topics.jsonl")
+    assert [topic.topic for topic in topics] == ["So\u2028up"]
 
 
 def test_a_wrong_quiz_question_is_one_line_with_its_number(tmp_path):

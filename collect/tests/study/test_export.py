@@ -1,4 +1,4 @@
-"""What comes out of a study: files that every other verb reads, with everything behind them and nobody's name."""
+"""An export has files that other commands read, with all votes and settings, and nobody's name."""
 
 import csv
 import io
@@ -24,21 +24,21 @@ def out(tmp_path):
 
 @pytest.fixture
 def played(make_study, crew):
-    """Two pairs of twins, judged by three; in the second pair somebody chose the wrong answer."""
+    """A study with two pairs of twins judged by three workers, one of whom is wrong about the second pair."""
     kinds = ["write", "validate", "switchable", "associative"]
     study = make_study(tasks={"kinds": kinds}, adversary={"model": "random"})
     authors = [crew.newcomer(study) for _ in range(2)]
     crew.write(study, authors[0])
     crew.write(study, authors[1], 4)
-    for number in range(3):
-        judge = crew.newcomer(study)
+    judges = [crew.newcomer(study) for _ in range(3)]
+    for judge in judges:
         for kind in ("associative", "switchable", "validate"):
             for _ in range(4):
                 task = tasks.lease(study, judge.id, kind)
                 fields = crew.ballot(task)
-                if kind == "associative" and number == 2:
+                if kind == "associative" and judge is judges[-1]:
                     fields["choice"] = "no"
-                if kind == "validate" and number == 2 and "yesterday" in task.before:
+                if kind == "validate" and judge is judges[-1] and "yesterday" in task.before:
                     fields["choice"] = str(1 - int(fields["choice"]))
                 submissions.submit(study, judge.id, task.token, fields)
     return study
@@ -55,12 +55,14 @@ def test_valid_problems_are_exported_with_labels_and_provenance(played, out):
     expected = {"anchor": "gate", "special_word": "never", "switchable": True, "associative": False}
     assert expected.items() <= first.labels.items()
     assert first.labels["topic"].startswith("How to")
-    told = first.provenance
-    assert (told["valid"], told["agreement"], told["associative"]) == (True, "unanimous-yes", "split")
-    assert told["author"].startswith("w-")
-    assert told["adversary"]["model"] == "random"
-    assert len(told["votes"]) == 9
-    assert {"worker", "kind", "choice", "at", "seconds", "counted"} <= set(told["votes"][0])
+    provenance = first.provenance
+    assert provenance["valid"] is True
+    assert provenance["agreement"] == "unanimous-yes"
+    assert provenance["associative"] == "split"
+    assert provenance["author"].startswith("w-")
+    assert provenance["adversary"]["model"] == "random"
+    assert len(provenance["votes"]) == 9
+    assert {"worker", "kind", "choice", "at", "seconds", "counted"} <= set(provenance["votes"][0])
 
 
 def test_what_is_not_valid_is_kept_with_the_rule_it_failed(played, out):
@@ -74,7 +76,8 @@ def test_what_is_not_valid_is_kept_with_the_rule_it_failed(played, out):
 def test_the_export_passes_winokit_check_and_is_audited(played, out):
     export(played, out)
     data = winokit.load(out / "problems.jsonl")
-    assert [finding.message for finding in winokit.check([data]) if finding.warns] == []
+    warnings = [finding.message for finding in winokit.check([data]) if finding.warns]
+    assert warnings == []
     run = winokit.audit(data, model="random")
     assert run.find("groups", "complete", "group_accuracy").n == 1
     assert run.find("switching", "switchable", "consistency").n == 2
@@ -101,29 +104,34 @@ def test_votes_workers_and_payments_are_tables(played, out):
     export(played, out)
     votes = [json.loads(line) for line in (out / "votes.jsonl").read_text().splitlines()]
     assert len(votes) == 36
-    ids = {p.id for name in ("problems", "others") for p in winokit.load(out / f"{name}.jsonl")}
-    assert {vote["problem"] for vote in votes} == ids
-    paid = list(csv.DictReader(io.StringIO((out / "ledger.csv").read_text())))
-    assert sum(float(row["amount"]) for row in paid) == pytest.approx(2 * 0.40 + 36 * 0.03)
-    about = json.loads((out / "study.json").read_text())
-    assert next(iter(about)) == "schema"
-    assert about["settings"]["tasks"]["votes"] == 3
-    assert "database" not in about["settings"]
+    problems = [*winokit.load(out / "problems.jsonl"), *winokit.load(out / "others.jsonl")]
+    assert {vote["problem"] for vote in votes} == {problem.id for problem in problems}
+    with (out / "ledger.csv").open(newline="") as ledger_file:
+        ledger_rows = list(csv.DictReader(ledger_file))
+    total = sum(float(row["amount"]) for row in ledger_rows)
+    assert total == pytest.approx(2 * 0.40 + 36 * 0.03)
+    report = json.loads((out / "study.json").read_text())
+    assert next(iter(report)) == "schema"
+    assert report["settings"]["tasks"]["votes"] == 3
+    assert "database" not in report["settings"]
 
 
 def test_the_archive_has_the_same_files(played, out):
     done = export(played, out)
     packed = zipfile.ZipFile(io.BytesIO(archive(played)))
+    packed_files = {name for name in packed.namelist() if not name.endswith("/")}
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    assert {name for name in packed.namelist() if not name.endswith("/")} == files
+    assert packed_files == files
     assert set(done.files) == {name for name in files if not name.startswith("consent/")}
 
 
 def test_the_dashboard_s_numbers_add_up(played):
     now = progress.snapshot(played)
     by_kind = {kind.kind: kind for kind in now.kinds}
-    assert (by_kind["write"].asked, by_kind["write"].accepted) == (4, 2)
-    assert (by_kind["validate"].asked, by_kind["validate"].accepted, by_kind["validate"].workers) == (12, 12, 3)
+    write = by_kind["write"]
+    assert (write.asked, write.accepted) == (4, 2)
+    validate = by_kind["validate"]
+    assert (validate.asked, validate.accepted, validate.workers) == (12, 12, 3)
     assert {"written": 4, "valid": 2, "invalid": 2, "open": 0, "split": 2}.items() <= now.problems.items()
     assert now.domains == {"physical": 1, "social": 1}
     assert now.spent_cents == 80 + 36 * 3
@@ -139,13 +147,21 @@ def test_the_dashboard_s_numbers_add_up(played):
 
 
 def test_problems_can_be_found_by_what_became_of_them(played):
-    def found(**wanted):
-        return listings.problems(played, **wanted).total
+    def count_problems(**filters):
+        return listings.problems(played, **filters).total
 
-    assert (found(), found(status="valid"), found(status="split"), found(status="open")) == (4, 2, 2, 0)
-    assert (found(domain="social"), found(text="GARDEN gate"), found(text="100%"), found(text="_")) == (2, 2, 0, 4)
-    author = listings.problem(played, 1)[0].author.code
-    assert (found(author=author), found(author="w-nobody"), found(status="nonsense")) == (2, 0, 4)
+    assert count_problems() == 4
+    assert count_problems(status="valid") == 2
+    assert count_problems(status="split") == 2
+    assert count_problems(status="open") == 0
+    assert count_problems(domain="social") == 2
+    assert count_problems(text="GARDEN gate") == 2
+    assert count_problems(text="100%") == 0
+    assert count_problems(text="_") == 4
+    problem, _ = listings.problem(played, 1)
+    assert count_problems(author=problem.author.code) == 2
+    assert count_problems(author="w-nobody") == 0
+    assert count_problems(status="nonsense") == 4
 
 
 def test_a_page_beyond_the_last_is_the_last(played):
@@ -160,7 +176,8 @@ def test_one_problem_shows_its_votes_twin_and_submission(played):
     assert {vote.choice for vote in problem.votes if vote.kind == "validate"} == {0, 1}
     assert [twin.id for twin in twins] == [4]
     assert problem.submission.fields["anchor"] == "gate"
-    assert [(one.valid, one.note) for one in problem.decisions] == [(True, "the third vote was a slip")]
+    (decision,) = problem.decisions
+    assert (decision.valid, decision.note) == (True, "the third vote was a slip")
     with pytest.raises(NotFound):
         listings.problem(played, 999)
 

@@ -1,4 +1,4 @@
-"""Judgements of existing data: `collect init --judge`, what cannot be judged, and labels that join back."""
+"""Existing data can be judged with `collect init --judge`, and the labels join back to it."""
 
 import json
 
@@ -22,24 +22,31 @@ WHOLE = Dataset([Problem.whole(["She sleep.", "She sleeps."], 1)], Card("pairs")
 OPEN = load("open")
 HIDDEN = OPEN[:4].with_problems([problem.replace(answer=None) for problem in OPEN[:4]])
 UNNAMED = Dataset([Problem("Yesterday it rained and ", " was wet.", ("the dog", "the cat"), 0)], Card("unnamed"))
-FOREIGN = Dataset(
-    [Problem("Kissa näki koiran, koska ", " oli pihalla.", ("kissa", "koira"), 0, language="fi")],
-    Card("finnish", language="fi"),
-)
+FINNISH_PROBLEM = Problem("Kissa näki koiran, koska ", " oli pihalla.", ("kissa", "koira"), 0, language="fi")
+FOREIGN = Dataset([FINNISH_PROBLEM], Card("finnish", language="fi"))
 
 
-def opened(folder):
-    """The study of a folder, without quiz and blocks."""
+def open_study(folder):
+    """Open the study of a folder, without its quiz and without blocks by gold questions."""
     path = folder / "study.toml"
     text = path.read_text().replace("quiz_pass_mark = 0.8", "quiz_pass_mark = 0")
     path.write_text(text.replace("block_by_gold = true", "block_by_gold = false"))
     return Study.open(folder)
 
 
-def judge_as(study, crew, says, people=4):
-    """Let people judge until nothing is left; `says` is what they say to (kind, public id), by field."""
-    with study.store.read() as session:
-        names = {row.id: row.public_id for row in session.scalars(select(ProblemRow))}
+def export_labels(study):
+    """Close a study and export it, and return the path of its labels."""
+    study.close()
+    verbs.export(study.folder)
+    return study.folder / "export" / "labels.jsonl"
+
+
+def judge_everything(study, crew, judge_problem, people=4):
+    """Let new workers judge until nothing is left.
+
+    `judge_problem` gives the fields of a vote for a kind of task and the public id of a problem.
+    """
+    public_ids = {row.id: row.public_id for row in _read_problems(study)}
     judges = [crew.newcomer(study) for _ in range(people)]
     for kind in sorted(study.config.tasks.kinds):  # clauses before whole texts
         for judge in judges:
@@ -49,8 +56,21 @@ def judge_as(study, crew, says, people=4):
                 except NotNow:
                     break
                 with study.store.read() as session:
-                    about = session.scalar(select(Task.problem_id).join(Lease).where(Lease.token == token))
-                submissions.submit(study, judge.id, token, says(kind, names[about]))
+                    problem_id = session.scalar(select(Task.problem_id).join(Lease).where(Lease.token == token))
+                submissions.submit(study, judge.id, token, judge_problem(kind, public_ids[problem_id]))
+
+
+def answer_yes_or_no(is_yes):
+    return {"choice": "yes" if is_yes else "no"}
+
+
+def confirm_answer(answer, *, is_ambiguous):
+    """The fields of a vote for an answer that finds both candidates plausible if it is ambiguous."""
+    return {
+        "choice": str(answer),
+        "equally_plausible": "yes" if is_ambiguous else "no",
+        "local_decides": "no",
+    }
 
 
 def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
@@ -58,27 +78,28 @@ def test_labels_by_people_join_back_to_the_data(tmp_path, crew):
     plain = data.with_problems([problem.replace(labels={}) for problem in data])
     write(plain, tmp_path / "data.jsonl")
     verbs.init(tmp_path / "study", judge=str(tmp_path / "data.jsonl"), kind=BOTH)
-    study = opened(tmp_path / "study")
-    known = {problem.id: problem.labels for problem in data}
-    judge_as(study, crew, lambda kind, name: {"choice": "yes" if known[name][kind] else "no"})
-    assert [(row.kappa, row.ac1) for row in progress.snapshot(study).agreement] == [(1, 1)] * 2
-    study.close()
-    verbs.export(tmp_path / "study")
-    labels = tmp_path / "study" / "export" / "labels.jsonl"
+    study = open_study(tmp_path / "study")
+    true_labels = {problem.id: problem.labels for problem in data}
+    judge_everything(study, crew, lambda kind, name: answer_yes_or_no(true_labels[name][kind]))
+    agreement = progress.snapshot(study).agreement
+    assert [(row.kappa, row.ac1) for row in agreement] == [(1, 1)] * 2
+    labels = export_labels(study)
     joined = load(str(tmp_path / "data.jsonl"), labels=[labels])
     assert len(joined) == 20
     for problem in joined:
         for kind in BOTH:
-            assert problem.labels.get(kind, known[problem.id][kind]) == known[problem.id][kind]
+            true_label = true_labels[problem.id][kind]
+            assert problem.labels.get(kind, true_label) == true_label
     assert sum("switchable" in problem.labels for problem in joined) >= 18
-    told = json.loads((labels.parent / "study.json").read_text())["agreement"]
-    assert all(row["kappa_low"] < row["kappa_high"] == 1.0 for row in told)
+    report = json.loads((labels.parent / "study.json").read_text())
+    assert all(row["kappa_low"] < row["kappa_high"] == 1.0 for row in report["agreement"])
 
 
 def test_labels_of_texts_that_occur_twice_are_joined_by_id(tmp_path):
-    once = OPEN.problems[0].replace(labels={}, group=None)
-    write(Dataset([once, once.replace(occurrence=2)], Card("twice")), tmp_path / "data.jsonl")
-    judged = [once.with_labels(switchable=True), once.replace(occurrence=2).with_labels(switchable=False)]
+    first = OPEN.problems[0].replace(labels={}, group=None)
+    second = first.replace(occurrence=2)
+    write(Dataset([first, second], Card("twice")), tmp_path / "data.jsonl")
+    judged = [first.with_labels(switchable=True), second.with_labels(switchable=False)]
     write(Dataset(judged, Card("labels")), tmp_path / "labels.jsonl")
     joined = load(str(tmp_path / "data.jsonl"), labels=[tmp_path / "labels.jsonl"])
     assert [problem.labels.get("switchable") for problem in joined] == [True, False]
@@ -86,35 +107,28 @@ def test_labels_of_texts_that_occur_twice_are_joined_by_id(tmp_path):
 
 def test_labels_that_the_data_had_are_kept_as_reference(tmp_path, crew):
     verbs.init(tmp_path / "study", judge="open", kind=("switchable",), limit=10, votes=2)
-    study = opened(tmp_path / "study")
-    judge_as(study, crew, lambda kind, name: {"choice": "no"})
-    study.close()
-    verbs.export(tmp_path / "study")
-    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
-    known = {problem.id: problem.labels["switchable"] for problem in load("open")}
+    study = open_study(tmp_path / "study")
+    judge_everything(study, crew, lambda kind, name: {"choice": "no"})
+    judged = load(str(export_labels(study)))
+    references = {problem.id: {"switchable": problem.labels["switchable"]} for problem in load("open")}
     assert {problem.labels["switchable"] for problem in judged if "switchable" in problem.labels} == {False}
-    assert all(problem.provenance["reference"] == {"switchable": known[problem.id]} for problem in judged)
+    assert all(problem.provenance["reference"] == references[problem.id] for problem in judged)
 
 
 def test_twins_that_exist_are_validated(tmp_path, crew):
     verbs.init(tmp_path / "study", judge="open", kind=("validate",), limit=8, votes=2)
-    study = opened(tmp_path / "study")
+    study = open_study(tmp_path / "study")
     answers = {problem.id: problem.answer for problem in load("open")}
-    doubtful = min(answers.keys() & {row.public_id for row in _rows(study)})
+    doubtful = min(answers.keys() & {row.public_id for row in _read_problems(study)})
 
-    def says(kind, name):
-        return {
-            "choice": str(answers[name]),
-            "equally_plausible": "yes" if name == doubtful else "no",
-            "local_decides": "no",
-        }
+    def judge_problem(kind, name):
+        return confirm_answer(answers[name], is_ambiguous=name == doubtful)
 
-    judge_as(study, crew, says)
-    study.close()
-    verbs.export(tmp_path / "study")
-    judged = load(str(tmp_path / "study" / "export" / "labels.jsonl"))
+    judge_everything(study, crew, judge_problem)
+    judged = load(str(export_labels(study)))
     assert len(judged) == 8
-    assert {problem.id: problem.labels["valid"] for problem in judged} == {p.id: p.id != doubtful for p in judged}
+    for problem in judged:
+        assert problem.labels["valid"] == (problem.id != doubtful)
     assert [len(members) for members in judged.groups.values()] == [2] * 4
 
 
@@ -123,64 +137,58 @@ def test_a_queue_of_suspects_comes_back_as_errata(tmp_path, crew):
     suspects = OPEN[:4].with_problems([swapped, *OPEN[1:4]])
     write(suspects, tmp_path / "suspects.jsonl")
     verbs.init(tmp_path / "study", judge=str(tmp_path / "suspects.jsonl"), kind=("validate", "switchable"), votes=2)
-    study = opened(tmp_path / "study")
+    study = open_study(tmp_path / "study")
     answers = {problem.id: problem.answer for problem in OPEN[:4]}
     doubtful = OPEN[3].id
 
-    def says(kind, name):
+    def judge_problem(kind, name):
         if kind == "switchable":
-            return {"choice": "yes"}
-        return {
-            "choice": str(answers[name]),
-            "equally_plausible": "yes" if name == doubtful else "no",
-            "local_decides": "no",
-        }
+            return answer_yes_or_no(True)
+        return confirm_answer(answers[name], is_ambiguous=name == doubtful)
 
-    judge_as(study, crew, says)
-    study.close()
-    verbs.export(tmp_path / "study")
+    judge_everything(study, crew, judge_problem)
+    labels = export_labels(study)
     board = tmp_path / "board.csv"
     board.write_text("model,0,1\na,1,0\nb,0,1\n")
-    votes = tmp_path / "study" / "export" / "labels.jsonl"
-    run = winokit.items(suspects, board, votes=votes, out=tmp_path / "items")
-    found = winokit.load(str(tmp_path / "suspects.jsonl"), errata=run.errata)
-    verdicts = {problem.id: problem.labels["erratum"] for problem in found if "erratum" in problem.labels}
-    assert verdicts == {swapped.id: "wrong label (2 of 2 people)", doubtful: "ambiguous (2 of 2 people)"}
+    run = winokit.items(suspects, board, votes=labels, out=tmp_path / "items")
+    corrected = winokit.load(str(tmp_path / "suspects.jsonl"), errata=run.errata)
+    with_errata = [problem for problem in corrected if "erratum" in problem.labels]
+    errata = {problem.id: problem.labels["erratum"] for problem in with_errata}
+    assert errata == {swapped.id: "wrong label (2 of 2 people)", doubtful: "ambiguous (2 of 2 people)"}
 
 
-def _rows(study):
+def _read_problems(study):
     with study.store.read() as session:
         return session.scalars(select(ProblemRow)).all()
 
 
 def test_a_limit_draws_whole_groups(tmp_path):
-    drawn = draw_groups(load("open"), 31, 0)
-    assert len(drawn) == 30
-    assert {len(members) for members in drawn.groups.values()} == {2}
-    assert draw_groups(load("open"), 31, 1).problems != drawn.problems
+    sample = draw_groups(load("open"), 31, 0)
+    assert len(sample) == 30
+    assert {len(members) for members in sample.groups.values()} == {2}
+    assert draw_groups(load("open"), 31, 1).problems != sample.problems
     with pytest.raises(BadInput, match="the smallest has 2"):
         draw_groups(load("open"), 1, 0)
 
 
 def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
-    """Judges who say what the published labels say; afterwards the audit has 131 switchable and 37 associative."""
+    """Judges who repeat the published labels give the audit 131 switchable and 37 associative problems."""
     data = f"wsc273:{real_file('wsc/WSCollection.xml')}"
     files = [real_file(f"trichelair/WSC_{name}_label.json") for name in ("switched", "associative")]
     labelled = load(data, labels=files)
     write(labelled, tmp_path / "wsc.jsonl")  # with the sentences that they switched
     verbs.init(tmp_path / "study", judge=str(tmp_path / "wsc.jsonl"), kind=BOTH, votes=2)
-    study = opened(tmp_path / "study")
-    known = {problem.id: problem.labels for problem in labelled}
-    judge_as(study, crew, lambda kind, name: {"choice": "yes" if known[name][kind] else "no"}, people=2)
-    study.close()
-    verbs.export(tmp_path / "study")
-    run = winokit.audit(data, model="random", labels=[tmp_path / "study" / "export" / "labels.jsonl"])
+    study = open_study(tmp_path / "study")
+    true_labels = {problem.id: problem.labels for problem in labelled}
+    judge_everything(study, crew, lambda kind, name: answer_yes_or_no(true_labels[name][kind]), people=2)
+    run = winokit.audit(data, model="random", labels=[export_labels(study)])
     sizes = {(row.protocol, row.subset): row.n for row in run.metrics if row.metric == "accuracy"}
-    assert (sizes["switching", "switchable"], sizes["association", "associative"]) == (131, 37)
+    assert sizes["switching", "switchable"] == 131
+    assert sizes["association", "associative"] == 37
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "says"),
+    ("data", "kind", "complaint"),
     [
         (HIDDEN, "validate", "no problem can be used for validate judgements: it has no answer"),
         (
@@ -192,15 +200,15 @@ def test_trichelairs_study_gives_trichelairs_subsets(tmp_path, crew, real_file):
         (FOREIGN, "switchable", "no problem can be used for switchable judgements"),
     ],
 )
-def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_path, data, kind, says):
+def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_path, data, kind, complaint):
     write(data, tmp_path / "data.jsonl")
-    with pytest.raises(BadInput, match=says):
+    with pytest.raises(BadInput, match=complaint):
         verbs.init(tmp_path / "study", judge=str(tmp_path / "data.jsonl"), kind=(kind,))
     assert not (tmp_path / "study").exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "complaint"),
     [
         (["--judge", "open"], "--judge requires --kind"),
         (["--judge", "open", "--kind", "write"], "--judge requires --kind"),
@@ -212,15 +220,18 @@ def test_data_that_cannot_be_judged_is_refused_before_anything_is_written(tmp_pa
         (["--limit", "5"], "--limit requires data"),
     ],
 )
-def test_what_does_not_go_together_is_one_line(tmp_path, options, says):
-    with pytest.raises(BadInput, match=says):  # which `winokit` prints as one line
+def test_what_does_not_go_together_is_one_line(tmp_path, options, complaint):
+    with pytest.raises(BadInput, match=complaint):  # which `winokit` prints as one line
         CliRunner().invoke(cli.app, ["init", str(tmp_path / "study"), *options], catch_exceptions=False)
     assert not (tmp_path / "study").exists()
 
 
 def test_data_in_several_languages_is_asked_about_in_one_that_was_said(tmp_path):
     texts = {"en": "The cup does not fit in the bag since _ is big.", "fr": "La coupe ne va pas, car _ est grande."}
-    problems = [Problem(*text.split("_"), ("la coupe", "le sac"), 0, language=code) for code, text in texts.items()]
+    problems = []
+    for code, text in texts.items():
+        before, after = text.split("_")
+        problems.append(Problem(before, after, ("la coupe", "le sac"), 0, language=code))
     write(Dataset(problems, Card("both")), tmp_path / "both.jsonl")
     with pytest.raises(BadInput, match="in en, fr; choose one with --language"):
         verbs.init(tmp_path / "study", judge=str(tmp_path / "both.jsonl"), kind=("validate",))

@@ -1,4 +1,4 @@
-"""Any sequence of things that can happen to leases: the counters tell the truth, and no place is given too often."""
+"""The counters of tasks are right after any sequence of leases, submissions and blocks."""
 
 from collections import Counter
 from pathlib import Path
@@ -16,8 +16,8 @@ from winokit_collect.study.refusals import NotAllowed, NotNow
 from winokit_collect.study.schema import EVALUATE, LIVE, Lease, Submission, Task, Vote
 from winokit_collect.study.study import Study
 
-WHO = st.integers(0, 3)
-WHICH = st.integers(0, 50)
+PERSON_INDEX = st.integers(0, 3)
+ANY_INDEX = st.integers(0, 50)
 CONFIG = {
     "tasks": {"kinds": ["evaluate"], "votes": 2, "twins": 0},
     "evaluate": {"data": "open", "limit": 3},
@@ -30,7 +30,8 @@ class Leasing(RuleBasedStateMachine):
     def begin(self):
         self.clock = Clock()
         self.folder = TemporaryDirectory()
-        self.study = Study.create(Path(self.folder.name) / "study", parse_config(CONFIG), clock=self.clock)
+        folder = Path(self.folder.name) / "study"
+        self.study = Study.create(folder, parse_config(CONFIG), clock=self.clock)
         self.people = [workers.join(self.study, "links") for _ in range(4)]
         for person in self.people:
             workers.consent(self.study, person.id)
@@ -42,44 +43,46 @@ class Leasing(RuleBasedStateMachine):
             self.study.close()
             self.folder.cleanup()
 
-    @rule(who=WHO)
-    def lease(self, who):
-        person = self.people[who]
+    @rule(person_index=PERSON_INDEX)
+    def lease(self, person_index):
+        person = self.people[person_index]
         try:
             task = tasks.lease(self.study, person.id, EVALUATE)
         except (NotNow, NotAllowed):
             return
         self.tokens.append((person.id, task.token))
 
-    @rule(which=WHICH)
-    def hand_in(self, which):
+    @rule(index=ANY_INDEX)
+    def hand_in(self, index):
         if self.tokens:
-            worker, token = self.tokens[which % len(self.tokens)]
+            worker, token = self.tokens[index % len(self.tokens)]
             submissions.submit(self.study, worker, token, {"choice": "1"})
 
-    @rule(which=WHICH)
-    def give_back(self, which):
+    @rule(index=ANY_INDEX)
+    def give_back(self, index):
         if self.tokens:
-            tasks.give_back(self.study, *self.tokens[which % len(self.tokens)])
+            worker, token = self.tokens[index % len(self.tokens)]
+            tasks.give_back(self.study, worker, token)
 
     @rule(minutes=st.integers(1, 12))
     def time_passes(self, minutes):
         self.clock.pass_minutes(minutes)
 
-    @rule(who=WHO, discard=st.booleans())
-    def block(self, who, discard):
-        moderation.block(self.study, self.people[who].code, "a test", "system", discard_work=discard)
+    @rule(person_index=PERSON_INDEX, discard=st.booleans())
+    def block(self, person_index, discard):
+        moderation.block(self.study, self.people[person_index].code, "a test", "system", discard_work=discard)
 
-    @rule(who=WHO)
-    def unblock(self, who):
-        moderation.unblock(self.study, self.people[who].code, "system")
+    @rule(person_index=PERSON_INDEX)
+    def unblock(self, person_index):
+        moderation.unblock(self.study, self.people[person_index].code, "system")
 
-    @rule(which=WHICH)
-    def discard(self, which):
+    @rule(index=ANY_INDEX)
+    def discard(self, index):
         with self.study.store.read() as session:
-            there = session.scalars(select(Submission.id)).all()
-        if there:
-            moderation.discard(self.study, there[which % len(there)], "a test", "system")
+            submission_ids = session.scalars(select(Submission.id)).all()
+        if submission_ids:
+            submission_id = submission_ids[index % len(submission_ids)]
+            moderation.discard(self.study, submission_id, "a test", "system")
 
     @invariant()
     def the_counters_tell_the_truth(self):
@@ -87,18 +90,17 @@ class Leasing(RuleBasedStateMachine):
             return
         now = self.study.now()
         with self.study.store.read() as session:
-            leases = session.scalars(select(Lease)).all()
-            handed_in = session.scalars(select(Submission)).all()
-            votes = session.scalars(select(Vote).where(Vote.counted)).all()
-            asked = session.scalars(select(Task)).all()
-        held = Counter(lease.task_id for lease in leases if lease.state == LIVE)
-        live = Counter(lease.task_id for lease in leases if lease.state == LIVE and lease.expires_at > now)
-        counted = Counter(one.task_id for one in handed_in if one.counted)
-        for task in asked:
-            assert task.accepted == counted[task.id]
-            assert task.held == held[task.id]
-            assert live[task.id] + counted[task.id] <= task.asked
-        assert Counter(vote.task_id for vote in votes) == counted
+            live_leases = session.scalars(select(Lease).where(Lease.state == LIVE)).all()
+            submission_counts = Counter(session.scalars(select(Submission.task_id).where(Submission.counted)))
+            vote_counts = Counter(session.scalars(select(Vote.task_id).where(Vote.counted)))
+            task_rows = session.scalars(select(Task)).all()
+        lease_counts = Counter(lease.task_id for lease in live_leases)
+        unexpired_counts = Counter(lease.task_id for lease in live_leases if lease.expires_at > now)
+        for task in task_rows:
+            assert task.accepted == submission_counts[task.id]
+            assert task.held == lease_counts[task.id]
+            assert unexpired_counts[task.id] + submission_counts[task.id] <= task.asked
+        assert vote_counts == submission_counts
 
 
 Leasing.TestCase.settings = settings(

@@ -1,10 +1,10 @@
-"""Links, tokens, passwords and logins: what is forged, used up or guessed is refused and written down."""
+"""Links, tokens, passwords and logins that are forged, used up or guessed are refused and logged."""
 
 import stat
 
 import pytest
-from collect_support.forging import another_letter
-from collect_support.passwords import SHIPPED
+from collect_support.forging import forge_signature
+from collect_support.passwords import SHIPPED_HASHER
 from sqlalchemy import select
 
 from winokit_collect.study import invites, requesters, workers
@@ -42,23 +42,25 @@ def test_a_link_expires(study, clock):
 
 
 def test_a_revoked_link_is_of_no_use(study):
-    made = invites.create(study, uses=5)
-    invites.revoke(study, made.invite.id, "requester:ada")
+    link_and_invite = invites.create(study, uses=5)
+    invites.revoke(study, link_and_invite.invite.id, "requester:ada")
     with pytest.raises(LinkExpired):
-        invites.claim(study, token_of(made.path))
-    assert [link.invite.revoked_at is not None for link in invites.listing(study)] == [True]
+        invites.claim(study, token_of(link_and_invite.path))
+    (listed,) = invites.listing(study)
+    assert listed.invite.revoked_at is not None
 
 
-@pytest.mark.parametrize("spoil", [another_letter, lambda t: "x" + t, lambda t: ""])
+@pytest.mark.parametrize("spoil", [forge_signature, lambda t: "x" + t, lambda t: ""])
 def test_a_forged_link_is_refused(study, spoil):
+    token = token_of(invites.create(study).path)
     with pytest.raises(NotAllowed):
-        invites.claim(study, spoil(token_of(invites.create(study).path)))
+        invites.claim(study, spoil(token))
 
 
 def test_a_link_of_another_study_is_refused(make_study, study, tmp_path):
-    stranger = Signer(b"another secret of thirty-two bytes!!")
+    other_signer = Signer(b"another secret of thirty-two bytes!!")
     with pytest.raises(NotAllowed):
-        invites.claim(study, stranger.sign("invite", invites.create(study).invite.id))
+        invites.claim(study, other_signer.sign("invite", invites.create(study).invite.id))
 
 
 def test_a_token_for_one_purpose_is_none_for_another(study):
@@ -100,89 +102,90 @@ def test_the_first_requester_comes_by_the_set_up_link_and_nobody_else_does(study
 
 def test_a_login_makes_a_session_that_can_be_ended(study):
     requesters.add(study, "ada", PASSWORD, "system")
-    told = requesters.login(study, "ada", PASSWORD, "10.0.0.1")
-    assert requesters.get(study, told.id, told.session_version).name == "ada"
-    requesters.end_sessions(study, told.id)
+    requester = requesters.login(study, "ada", PASSWORD, "10.0.0.1")
+    assert requesters.get(study, requester.id, requester.session_version).name == "ada"
+    requesters.end_sessions(study, requester.id)
     with pytest.raises(NotAllowed):
-        requesters.get(study, told.id, told.session_version)
+        requesters.get(study, requester.id, requester.session_version)
 
 
 def test_a_changed_password_ends_other_sessions(study):
-    told = requesters.add(study, "ada", PASSWORD, "system")
+    requester = requesters.add(study, "ada", PASSWORD, "system")
     with pytest.raises(NotAllowed, match="old password"):
-        requesters.change_password(study, told.id, "wrong", "another long one")
-    new = requesters.change_password(study, told.id, PASSWORD, "another long one")
-    assert requesters.get(study, told.id, new.session_version)
+        requesters.change_password(study, requester.id, "wrong", "another long one")
+    changed = requesters.change_password(study, requester.id, PASSWORD, "another long one")
+    assert requesters.get(study, requester.id, changed.session_version)
     with pytest.raises(NotAllowed):
-        requesters.get(study, told.id, told.session_version)
+        requesters.get(study, requester.id, requester.session_version)
 
 
 @pytest.fixture
-def wrong(monkeypatch):
-    """Every password is wrong but one; argon2 is slow on purpose."""
+def quick_check(monkeypatch):
+    """Compare passwords without argon2, which is slow on purpose."""
     monkeypatch.setattr(requesters, "verify_password", lambda hashed, password: password == PASSWORD)
 
 
-def guess(study, name, address, times=1):
+def guess_password(study, name, address, times=1):
+    """Try to log in with a wrong password, and assert that it is refused, not made to wait."""
     for _ in range(times):
         with pytest.raises(NotAllowed, match="name or password"):
             requesters.login(study, name, "wrong", address)
 
 
-def test_each_wrong_password_after_the_fifth_has_to_wait_twice_as_long(study, clock, wrong):
+def test_each_wrong_password_after_the_fifth_has_to_wait_twice_as_long(study, clock, quick_check):
     requesters.add(study, "ada", PASSWORD, "system")
-    guess(study, "ada", "10.0.0.1", 5)
+    guess_password(study, "ada", "10.0.0.1", 5)
     waits = []
     for _ in range(4):
         with pytest.raises(TooMany) as caught:
             requesters.login(study, "ada", PASSWORD, "10.0.0.1")
         waits.append(caught.value.wait)
         clock.pass_minutes(caught.value.wait / 60)
-        guess(study, "ada", "10.0.0.1")
+        guess_password(study, "ada", "10.0.0.1")
     assert waits == [15, 30, 60, 120]
     clock.pass_minutes(16)
     assert requesters.login(study, "ada", PASSWORD, "10.0.0.1").name == "ada"
 
 
-def test_guessing_elsewhere_does_not_lock_a_requester_out(study, wrong):
+def test_guessing_elsewhere_does_not_lock_a_requester_out(study, quick_check):
     requesters.add(study, "ada", PASSWORD, "system")
-    guess(study, "ada", "10.0.0.1", 5)
+    guess_password(study, "ada", "10.0.0.1", 5)
     with pytest.raises(TooMany):
         requesters.login(study, "ada", "wrong", "10.0.0.1")
     assert requesters.login(study, "ada", PASSWORD, "10.0.0.2").name == "ada"
 
 
-def test_a_name_that_nobody_has_waits_like_one_that_somebody_has(study, wrong):
+def test_a_name_that_nobody_has_waits_like_one_that_somebody_has(study, quick_check):
     requesters.add(study, "ada", PASSWORD, "system")
-    told = {}
+    refusals = {}
     for name, address in (("ada", "10.0.0.1"), ("nobody", "10.0.0.2")):
-        guess(study, name, address, 5)
+        guess_password(study, name, address, 5)
         with pytest.raises(TooMany) as caught:
             requesters.login(study, name, "wrong", address)
-        told[name] = (str(caught.value), caught.value.wait)
-    assert told["ada"] == told["nobody"]
+        refusals[name] = (str(caught.value), caught.value.wait)
+    assert refusals["ada"] == refusals["nobody"]
 
 
-def test_an_address_that_guesses_names_has_to_wait_too(study, wrong):
+def test_an_address_that_guesses_names_has_to_wait_too(study, quick_check):
     requesters.add(study, "ada", PASSWORD, "system")
     for number in range(20):
-        guess(study, f"name{number}", "10.0.0.1")
+        guess_password(study, f"name{number}", "10.0.0.1")
     with pytest.raises(TooMany):
         requesters.login(study, "ada", PASSWORD, "10.0.0.1")
 
 
-def test_a_network_of_new_addresses_is_one_place(study, wrong):
+def test_a_network_of_new_addresses_is_one_place(study, quick_check):
     for number in range(5):
-        guess(study, "ada", f"2001:db8:1:2::{number}")
+        guess_password(study, "ada", f"2001:db8:1:2::{number}")
     with pytest.raises(TooMany):
         requesters.login(study, "ada", "wrong", "2001:db8:1:2:ffff::9")
 
 
-def test_a_login_makes_earlier_failures_of_its_name_forgotten(study, wrong):
+def test_a_login_makes_earlier_failures_of_its_name_forgotten(study, quick_check):
     requesters.add(study, "ada", PASSWORD, "system")
-    guess(study, "ada", "10.0.0.1", 4)
+    guess_password(study, "ada", "10.0.0.1", 4)
     requesters.login(study, "ada", PASSWORD, "10.0.0.1")
-    guess(study, "ada", "10.0.0.1", 5)
+    guess_password(study, "ada", "10.0.0.1", 5)
 
 
 def test_neither_passwords_nor_addresses_are_stored(study):
@@ -194,12 +197,14 @@ def test_neither_passwords_nor_addresses_are_stored(study):
         hashed = session.scalar(select(Requester.password_hash))
         keys = session.scalars(select(LoginFailure.key)).all()
     assert hashed.startswith("$argon2id$")
-    assert not any("10.0.0.77" in key or "grace" in key for key in keys)
+    for key in keys:
+        assert "10.0.0.77" not in key
+        assert "grace" not in key
 
 
 def test_a_hash_takes_the_memory_and_the_passes_that_argon2_is_advised_to_take():
-    assert SHIPPED.memory_cost >= 19 * 1024  # KiB
-    assert SHIPPED.time_cost >= 2
+    assert SHIPPED_HASHER.memory_cost >= 19 * 1024  # KiB
+    assert SHIPPED_HASHER.time_cost >= 2
 
 
 def test_a_password_longer_than_any_is_wrong_without_being_hashed():

@@ -1,4 +1,4 @@
-"""What requesters look up."""
+"""Requesters find problems by words of their text."""
 
 import pytest
 from sqlalchemy import update
@@ -17,13 +17,14 @@ def about_plenty(study, crew):
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("words", "count"),
     [("GARDEN gate", 2), ("fetch _ back", 2), ("100%", 0), ("Überfluss", 2), ("den", 2), ("nowhere", 0)],
 )
-def test_problems_are_found_by_words_of_their_text_in_either_case(about_plenty, asked, found):
-    assert listings.problems(about_plenty, text=asked).total == found
+def test_problems_are_found_by_words_of_their_text_in_either_case(about_plenty, words, count):
+    assert listings.problems(about_plenty, text=words).total == count
 
 
 def test_postgresql_knows_either_case_of_letters_beyond_ascii_and_sqlite_does_not(about_plenty):
-    found = listings.problems(about_plenty, text="überFLUSS").total
-    assert found == (0 if about_plenty.store.is_sqlite else 2)
+    count = listings.problems(about_plenty, text="überFLUSS").total
+    expected_count = 0 if about_plenty.store.is_sqlite else 2
+    assert count == expected_count

@@ -1,4 +1,4 @@
-"""A worker's own record: what became of their pairs and why, what was paid, their last answer, remarks on items."""
+"""Workers see what became of their pairs and why, their pay and their last answer, and can remark on items."""
 
 import json
 
@@ -18,22 +18,31 @@ def author(study, crew):
 
 @pytest.fixture
 def judged(study, crew, author):
-    """Judges a pair of the author's: every vote as the fields say."""
+    """A function that lets three workers judge a pair of the author's, and returns its texts as the author sees them.
 
-    def judged(**fields):
+    Every vote has the given fields.
+    """
+
+    def write_and_judge(**fields):
         crew.write(study, author)
         for judge in [crew.newcomer(study) for _ in range(3)]:
             for _ in range(2):
                 crew.vote(study, judge, **fields)
-        return own_work.pairs(study, author.id, 1).rows[0][1]
+        return texts_of(study, author)
 
-    return judged
+    return write_and_judge
+
+
+def texts_of(study, author):
+    """The two texts of an author's only pair, with their states."""
+    ((_, texts),) = own_work.pairs(study, author.id, 1).rows
+    return texts
 
 
 def test_a_pair_waits_until_it_is_judged(study, crew, author):
     crew.write(study, author)
     crew.vote(study, crew.newcomer(study), equally_plausible="yes")
-    ((_, texts),) = own_work.pairs(study, author.id, 1).rows
+    texts = texts_of(study, author)
     assert [(text.state, text.reasons) for text in texts] == [("waiting", ())] * 2
     assert texts[0].text == crew.form()["first"]
 
@@ -43,39 +52,41 @@ def test_a_pair_that_all_find_good_is_accepted(judged):
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("fields", "reason"),
     [
         ({"equally_plausible": "yes"}, "readers found both answers equally plausible"),
         ({"local_decides": "yes"}, "the words around the blank gave the answer away"),
     ],
 )
-def test_a_pair_that_was_turned_down_says_which_rule_it_broke(judged, said, why):
-    assert {(text.state, text.reasons) for text in judged(**said)} == {("turned_down", (why,))}
+def test_a_pair_that_was_turned_down_says_which_rule_it_broke(judged, fields, reason):
+    texts = judged(**fields)
+    assert {(text.state, text.reasons) for text in texts} == {("turned_down", (reason,))}
 
 
 def test_a_requesters_decision_is_said_to_be_one_without_their_note(study, judged, author):
     judged()
     for row in listings.problems(study).rows:
         moderation.adjudicate(study, row.id, False, "w-abc judged this carelessly", "ann")
-    ((_, texts),) = own_work.pairs(study, author.id, 1).rows
+    texts = texts_of(study, author)
     assert {(text.state, text.reasons) for text in texts} == {("turned_down", ("the requester decided this",))}
 
 
 def test_a_discarded_pair_says_why_but_a_block_does_not_tell_of_gold(study, crew, author):
     crew.write(study, author)
-    moderation.discard(study, listings.submissions(study).rows[0].id, "about a real person", "requester:ann")
-    other = crew.newcomer(study)
-    crew.write(study, other, 1)
-    moderation.block(study, other.code, "2 of 5 gold questions right", "requester:ann", discard_work=True)
-    reasons = [own_work.pairs(study, worker.id, 1).rows[0][1][0].reasons for worker in (author, other)]
-    assert reasons == [("about a real person",), ("it was removed from the study",)]
+    submission = listings.submissions(study).rows[0]
+    moderation.discard(study, submission.id, "about a real person", "requester:ann")
+    blocked = crew.newcomer(study)
+    crew.write(study, blocked, 1)
+    moderation.block(study, blocked.code, "2 of 5 gold questions right", "requester:ann", discard_work=True)
+    assert texts_of(study, author)[0].reasons == ("about a real person",)
+    assert texts_of(study, blocked)[0].reasons == ("it was removed from the study",)
 
 
 def test_where_nobody_validates_what_was_written_counts(make_study, crew):
     study = make_study(tasks={"kinds": ["write"]})
     worker = crew.newcomer(study)
     crew.write(study, worker)
-    assert {text.state for text in own_work.pairs(study, worker.id, 1).rows[0][1]} == {"accepted"}
+    assert {text.state for text in texts_of(study, worker)} == {"accepted"}
 
 
 def test_pay_is_told_by_what_it_was_for_and_whether_it_came(study, crew, author):
@@ -85,8 +96,9 @@ def test_pay_is_told_by_what_it_was_for_and_whether_it_came(study, crew, author)
     crew.vote(study, judge)
     lines, payouts = own_work.own_pay(study, author.id)
     assert [tuple(line) for line in lines] == [("write", 1, 40, 40, 0)]
-    assert [paid.cents for paid in payouts] == [40]
-    assert [tuple(line) for line in own_work.own_pay(study, judge.id)[0]] == [("validate", 1, 3, 0, 0)]
+    assert [payment.cents for payment in payouts] == [40]
+    judge_lines, _ = own_work.own_pay(study, judge.id)
+    assert [tuple(line) for line in judge_lines] == [("validate", 1, 3, 0, 0)]
 
 
 def test_the_last_answer_can_be_found_as_long_as_it_can_be_corrected(study, crew, clock):
@@ -104,7 +116,7 @@ def test_the_last_answer_can_be_found_as_long_as_it_can_be_corrected(study, crew
 
 @pytest.fixture
 def flagged(study, crew):
-    """A judge who has a task, and has said something about it."""
+    """A judge who has a task and has remarked on it, and the task."""
     crew.write(study, crew.newcomer(study))
     judge = crew.newcomer(study)
     task = tasks.lease(study, judge.id, "validate")
@@ -116,7 +128,9 @@ def test_a_remark_is_kept_once_per_item_and_found_with_its_problem(study, flagge
     judge, task = flagged
     own_work.remark(study, judge.id, task.token, {"comment": "a typo"})
     (row,) = listings.problems(study, status="flagged").rows
-    assert [(one.reason, one.text, one.worker.code) for one in row.remarks] == [("other", "a typo", judge.code)]
+    (remark,) = row.remarks
+    assert (remark.reason, remark.text) == ("other", "a typo")
+    assert remark.worker.code == judge.code
     assert snapshot(study).remarks == 1
     with pytest.raises(Incomplete, match="please choose"):
         own_work.remark(study, judge.id, task.token, {"comment": " "})
@@ -127,13 +141,21 @@ def test_a_remark_is_kept_once_per_item_and_found_with_its_problem(study, flagge
 def test_a_remark_is_exported_and_leaves_with_its_worker(study, flagged, tmp_path):
     judge, _ = flagged
     export.export(study, tmp_path)
-    (remark,) = (json.loads(line) for line in (tmp_path / "remarks.jsonl").read_text("utf-8").splitlines())
+    (line,) = (tmp_path / "remarks.jsonl").read_text("utf-8").splitlines()
+    remark = json.loads(line)
     assert (remark["worker"], remark["reason"], remark["text"]) == (judge.code, "unclear", "who is we?")
-    told = [problem.provenance.get("remarks", []) for problem in winokit.load(tmp_path / "others.jsonl")]
-    assert [[one["text"] for one in remarks] for remarks in told if remarks] == [["who is we?"]]
+    problems = winokit.load(tmp_path / "others.jsonl")
+    (problem,) = (problem for problem in problems if problem.provenance.get("remarks"))
+    assert [remark["text"] for remark in problem.provenance["remarks"]] == ["who is we?"]
     moderation.withdraw(study, judge.code, "requester:ann")
     export.export(study, tmp_path)
     assert (tmp_path / "remarks.jsonl").read_text("utf-8") == ""
+
+
+def validate_progress(study):
+    """The row of the progress table about validate tasks."""
+    (row,) = (row for row in snapshot(study).kinds if row.kind == "validate")
+    return row
 
 
 def test_pay_per_hour_is_told_from_five_submissions_on_and_warned_about_under_the_floor(make_study, crew, clock):
@@ -143,15 +165,16 @@ def test_pay_per_hour_is_told_from_five_submissions_on_and_warned_about_under_th
     for number in range(3):
         crew.write(study, author, number)
     for count in range(1, 6):
-        (kind,) = (kind for kind in snapshot(study).kinds if kind.kind == "validate")
-        assert (kind.hourly_cents, progress.usual_seconds(study).get("validate")) == (None, None), count
+        assert validate_progress(study).hourly_cents is None, count
+        assert progress.usual_seconds(study).get("validate") is None, count
         task = tasks.lease(study, judge.id, "validate")
         clock.pass_minutes(0.5)
         submissions.submit(study, judge.id, task.token, crew.ballot(task))
     clock.pass_minutes(1)
-    (kind,) = (kind for kind in snapshot(study).kinds if kind.kind == "validate")
-    assert (kind.hourly_cents, kind.underpaid) == (360, True)
+    assert validate_progress(study).hourly_cents == 360
+    assert validate_progress(study).underpaid
     assert progress.usual_seconds(study)["validate"] == 30
-    said = [line for line in status_lines(snapshot(study)) if isinstance(line, str) and line.startswith("warning")]
-    pays = "validate pays 3.60 USD per hour at the median time"
-    assert said == [f"warning: {pays}, below pay.least_per_hour (5.00 USD)"]
+    text_lines = [line for line in status_lines(snapshot(study)) if isinstance(line, str)]
+    warnings = [line for line in text_lines if line.startswith("warning")]
+    hourly_pay = "validate pays 3.60 USD per hour at the median time"
+    assert warnings == [f"warning: {hourly_pay}, below pay.least_per_hour (5.00 USD)"]

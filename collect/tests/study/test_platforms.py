@@ -1,4 +1,4 @@
-"""Where workers come from and how they are paid: links, Prolific against a stub of its API, MTurk against its own."""
+"""Workers come from links, Prolific and Mechanical Turk, and are paid there."""
 
 import sys
 
@@ -41,14 +41,14 @@ def prolific(monkeypatch):
         yield books
 
 
-def settings(**more):
-    known = {"name": "prolific", "study_id": STUDY, "completion_code": "C-DONE", "screened_out_code": "C-OUT"}
-    return Settings(**known | more)
+def prolific_settings(**changes):
+    fields = {"name": "prolific", "study_id": STUDY, "completion_code": "C-DONE", "screened_out_code": "C-OUT"}
+    return Settings(**fields | changes)
 
 
 def test_prolific_s_address_says_who_has_come():
-    assert Prolific(settings()).arrival(ADDRESS) == VISITOR
-    assert Prolific(settings()).arrival({"utm_source": "x"}) is None
+    assert Prolific(prolific_settings()).arrival(ADDRESS) == VISITOR
+    assert Prolific(prolific_settings()).arrival({"utm_source": "x"}) is None
 
 
 @pytest.mark.parametrize(
@@ -62,26 +62,26 @@ def test_prolific_s_address_says_who_has_come():
 )
 def test_an_address_that_prolific_did_not_make_is_refused(parameters):
     with pytest.raises(NotAllowed):
-        Prolific(settings()).arrival(parameters)
+        Prolific(prolific_settings()).arrival(parameters)
 
 
 def test_a_submission_of_another_study_is_refused_where_none_is_named_too():
-    """To pay would approve it there."""
-    prolific = Prolific(settings(study_id=""))
+    """Without a study named, paying would approve a submission of another study."""
+    prolific = Prolific(prolific_settings(study_id=""))
     with pytest.raises(NotAllowed, match="another study"):
         prolific.arrival(ADDRESS)
     assert "[platform] study_id" in prolific.warning()
 
 
 def test_people_go_back_to_prolific_with_the_code_of_how_it_went():
-    done = Prolific(settings()).departure(VISITOR, screened_out=False)
-    assert done.url == "https://app.prolific.com/submissions/complete?cc=C-DONE"
-    assert Prolific(settings()).departure(VISITOR, screened_out=True).code == "C-OUT"
+    completed = Prolific(prolific_settings()).departure(VISITOR, screened_out=False)
+    assert completed.url == "https://app.prolific.com/submissions/complete?cc=C-DONE"
+    assert Prolific(prolific_settings()).departure(VISITOR, screened_out=True).code == "C-OUT"
     assert Prolific(Settings(name="prolific")).departure(VISITOR, screened_out=False).url is None
 
 
 def test_approving_and_screening_out_are_transitions_of_the_session(prolific):
-    platform = Prolific(settings(api=prolific.url))
+    platform = Prolific(prolific_settings(api=prolific.url))
     platform.approve(VISITOR)
     prolific.submissions[SESSION]["status"] = "ACTIVE"
     platform.screen_out(VISITOR)
@@ -94,43 +94,44 @@ def test_approving_and_screening_out_are_transitions_of_the_session(prolific):
 
 
 def test_a_bonus_is_set_up_then_paid_and_then_shown(prolific):
-    platform = Prolific(settings(api=prolific.url))
+    platform = Prolific(prolific_settings(api=prolific.url))
     assert platform.tally(VISITOR, 1205) == 0
     key = platform.reserve(VISITOR, 1205, "Twins", "w-1")
     assert prolific.calls[-1][2] == {"study_id": STUDY, "csv_bonuses": f"{SESSION},12.05"}
     assert prolific.paid == 0
     assert platform.bonus(VISITOR, 1205, "Twins", key) == key
     assert prolific.calls[-1][1] == f"/bulk-bonus-payments/{key}/pay/"
-    assert (platform.tally(VISITOR, 1205), platform.tally(VISITOR, 1200)) == (1, 0)
+    assert platform.tally(VISITOR, 1205) == 1
+    assert platform.tally(VISITOR, 1200) == 0
 
 
 def test_a_refusal_is_told_in_one_line(prolific):
     with pytest.raises(PlatformError, match=r"404.*not found") as caught:
-        Prolific(settings(api=prolific.url)).bonus(VISITOR, 5, "", "bulk-that-is-not")
+        Prolific(prolific_settings(api=prolific.url)).bonus(VISITOR, 5, "", "bulk-that-is-not")
     assert not isinstance(caught.value, Uncertain)
 
 
 def test_a_refusal_names_no_ids_of_people(prolific):
     prolific.submissions[SESSION]["study_id"] = "another"
     with pytest.raises(PlatformError, match="… has not taken part"):
-        Prolific(settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
+        Prolific(prolific_settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
     del prolific.submissions[SESSION]
     with pytest.raises(PlatformError) as caught:
-        Prolific(settings(api=prolific.url)).approve(VISITOR)
+        Prolific(prolific_settings(api=prolific.url)).approve(VISITOR)
     assert SESSION not in str(caught.value)
 
 
 @pytest.mark.parametrize("answer", ["<html>", "[]", "{}", '{"id": "../x"}'])
 def test_a_bonus_that_was_set_up_without_an_id_is_not_paid(prolific, monkeypatch, answer):
-    said = httpx.Response(200, text=answer, request=httpx.Request("POST", prolific.url))
-    monkeypatch.setattr(httpx, "request", lambda *args, **options: said)
+    response = httpx.Response(200, text=answer, request=httpx.Request("POST", prolific.url))
+    monkeypatch.setattr(httpx, "request", lambda *args, **options: response)
     with pytest.raises(PlatformError, match=r"returned no id|expected a JSON object"):
-        Prolific(settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
+        Prolific(prolific_settings(api=prolific.url)).reserve(VISITOR, 5, "", "w-1")
 
 
 @pytest.mark.parametrize("status", [HANG_UP, 302, 408, 502])
 def test_a_payment_without_a_clear_answer_leaves_a_doubt(prolific, status):
-    platform = Prolific(settings(api=prolific.url))
+    platform = Prolific(prolific_settings(api=prolific.url))
     key = platform.reserve(VISITOR, 5, "", "w-1")
     prolific.trouble = lambda path: (AFTER, status)
     with pytest.raises(Uncertain):
@@ -140,7 +141,7 @@ def test_a_payment_without_a_clear_answer_leaves_a_doubt(prolific, status):
 def test_a_server_that_is_not_there_is_no_doubt(monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
     with pytest.raises(PlatformError, match="cannot be reached") as caught:
-        Prolific(settings(api="http://127.0.0.1:1")).bonus(VISITOR, 5, "", "w-1")
+        Prolific(prolific_settings(api="http://127.0.0.1:1")).bonus(VISITOR, 5, "", "w-1")
     assert not isinstance(caught.value, Uncertain)
 
 
@@ -165,7 +166,7 @@ def test_the_same_person_comes_back_as_the_same_worker(visited, prolific):
 
 
 def test_whom_a_platform_cannot_vouch_for_comes_back_in_their_own_browser_only(make_study):
-    """Any worker id in an address would be believed otherwise, with an assignment made up for it."""
+    """Otherwise anybody could come in with a worker id and a made-up assignment in the address."""
     study = make_study(platform={"name": "mturk"})
     address = {"workerId": "A1B2C3", "hitId": "HIT1", "assignmentId": "ASSIGN1"}
     worker = arrive(study, address, browser="b-1")
@@ -187,7 +188,7 @@ def test_a_visit_stays_in_the_browser_that_it_began_in(visited):
 
 
 @pytest.mark.parametrize(
-    ("on_prolific", "why"),
+    ("record", "complaint"),
     [
         ({"participant": "5f8a1b2c3d4e5f6a7b8c0000"}, "Prolific does not make addresses like this"),
         ({"study_id": "60aa27810f15ab9538100000"}, "Prolific does not make addresses like this"),
@@ -195,14 +196,14 @@ def test_a_visit_stays_in_the_browser_that_it_began_in(visited):
         ({"status": "APPROVED"}, "has ended on Prolific"),
     ],
 )
-def test_prolific_is_asked_whom_it_has_sent(prolific, on_prolific, why):
-    prolific.submissions[SESSION] |= {"participant": PID} | on_prolific
-    with pytest.raises(NotAllowed, match=why):
-        Prolific(settings(api=prolific.url)).verify(VISITOR)
+def test_prolific_is_asked_whom_it_has_sent(prolific, record, complaint):
+    prolific.submissions[SESSION] |= {"participant": PID} | record
+    with pytest.raises(NotAllowed, match=complaint):
+        Prolific(prolific_settings(api=prolific.url)).verify(VISITOR)
 
 
 def test_nobody_is_believed_while_prolific_is_silent_or_knows_nothing_of_them(prolific):
-    platform = Prolific(settings(api=prolific.url))
+    platform = Prolific(prolific_settings(api=prolific.url))
     with pytest.raises(NotAllowed, match="Prolific does not make addresses like this"):
         platform.verify(Visitor(PID, STUDY, "80c8d1ddf5b2aeb2c3b1f3aa"))
     prolific.trouble = lambda path: (AFTER, 502)
@@ -215,12 +216,10 @@ def test_nobody_is_believed_while_prolific_is_silent_or_knows_nothing_of_them(pr
 
 def test_whoever_starts_a_server_without_a_token_is_warned(monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "t")
-    assert Prolific(settings()).warning() == ""
+    assert Prolific(prolific_settings()).warning() == ""
     monkeypatch.delenv("PROLIFIC_API_TOKEN")
-    assert (
-        "not set: PROLIFIC_API_TOKEN; Prolific's people can be neither let in nor paid"
-        in Prolific(settings()).warning()
-    )
+    warning = Prolific(prolific_settings()).warning()
+    assert "not set: PROLIFIC_API_TOKEN; Prolific's people can be neither let in nor paid" in warning
 
 
 def test_the_completion_code_is_shown_when_the_visit_is_done(visited, prolific, crew, clock):
@@ -270,10 +269,8 @@ def test_a_correction_is_a_line_of_its_own(study, crew):
     worker = crew.newcomer(study)
     crew.write(study, worker)
     ledger.bonus(study, worker.code, -15, "paid twice", "requester:ada")
-    assert [(entry.reason, entry.cents) for entry in ledger.entries(study) if entry.worker_id == worker.id] == [
-        ("write", 40),
-        ("correction", -15),
-    ]
+    entries = [(entry.reason, entry.cents) for entry in ledger.entries(study) if entry.worker_id == worker.id]
+    assert entries == [("write", 40), ("correction", -15)]
     assert workers.own_work(study, worker.id)[0] == 25
 
 
@@ -304,7 +301,8 @@ def test_a_visitor_of_mechanical_turk_is_told_from_a_preview():
     with pytest.raises(NotAllowed):
         platform.arrival(address | {"workerId": "A1&x=<script>"})
     form = platform.departure(Visitor("A1", "3X", "3B2"), screened_out=False)
-    assert (form.form_action, form.fields["assignmentId"]) == ("https://www.mturk.com/mturk/externalSubmit", "3B2")
+    assert form.form_action == "https://www.mturk.com/mturk/externalSubmit"
+    assert form.fields["assignmentId"] == "3B2"
 
 
 def test_without_boto3_its_extra_is_named(monkeypatch):
@@ -328,8 +326,8 @@ def turk():
 def test_mechanical_turk_approves_and_sends_bonuses_with_a_token_against_doubles(turk):
     platform, stub = turk
     stub.add_response("approve_assignment", {}, {"AssignmentId": "3B2", "OverrideRejection": False})
-    told = {"WorkerId": "A1", "AssignmentId": "3B2", "BonusAmount": "0.70", "Reason": "Twins"}
-    stub.add_response("send_bonus", {}, told | {"UniqueRequestToken": "w-1-9"})
+    parameters = {"WorkerId": "A1", "AssignmentId": "3B2", "BonusAmount": "0.70", "Reason": "Twins"}
+    stub.add_response("send_bonus", {}, parameters | {"UniqueRequestToken": "w-1-9"})
     platform.approve(Visitor("A1", "3X", "3B2"))
     assert platform.bonus(Visitor("A1", "3X", "3B2"), 70, "Twins", "w-1-9") == "w-1-9"
     stub.assert_no_pending_responses()
@@ -337,17 +335,17 @@ def test_mechanical_turk_approves_and_sends_bonuses_with_a_token_against_doubles
 
 def test_mechanical_turk_tells_what_it_has_paid_page_by_page(turk):
     platform, stub = turk
-    first = {"BonusPayments": [{"BonusAmount": "0.7"}, {"BonusAmount": "1.70"}], "NextToken": "n"}
-    stub.add_response("list_bonus_payments", first, {"AssignmentId": "3B2"})
-    more = {"BonusPayments": [{"BonusAmount": "0.70"}]}
-    stub.add_response("list_bonus_payments", more, {"AssignmentId": "3B2", "NextToken": "n"})
+    first_page = {"BonusPayments": [{"BonusAmount": "0.7"}, {"BonusAmount": "1.70"}], "NextToken": "n"}
+    stub.add_response("list_bonus_payments", first_page, {"AssignmentId": "3B2"})
+    second_page = {"BonusPayments": [{"BonusAmount": "0.70"}]}
+    stub.add_response("list_bonus_payments", second_page, {"AssignmentId": "3B2", "NextToken": "n"})
     assert platform.tally(Visitor("A1", "3X", "3B2"), 70) == 2
 
 
 def test_mechanical_turk_tells_what_became_of_a_visit_and_what_it_pays(turk):
     platform, stub = turk
-    known = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Approved"}
-    stub.add_response("get_assignment", {"Assignment": known}, {"AssignmentId": "3B2"})
+    assignment = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Approved"}
+    stub.add_response("get_assignment", {"Assignment": assignment}, {"AssignmentId": "3B2"})
     bonus = {"AssignmentId": "3B2", "BonusAmount": "0.70"}
     stub.add_response("list_bonus_payments", {"BonusPayments": [bonus]}, {"AssignmentId": "3B2"})
     stub.add_response("get_hit", {"HIT": {"Reward": "0.40"}}, {"HITId": "3X"})
@@ -359,8 +357,8 @@ def test_mechanical_turk_lists_assignments_with_their_own_bonuses(turk):
     platform, stub = turk
     bonuses = [{"AssignmentId": name, "BonusAmount": "0.10"} for name in ("3B2", "3B2", "9Z")]
     stub.add_response("list_bonus_payments", {"BonusPayments": bonuses}, {"HITId": "3X"})
-    known = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Rejected"}
-    stub.add_response("list_assignments_for_hit", {"Assignments": [known]}, {"HITId": "3X"})
+    assignment = {"AssignmentId": "3B2", "WorkerId": "A1", "HITId": "3X", "AssignmentStatus": "Rejected"}
+    stub.add_response("list_assignments_for_hit", {"Assignments": [assignment]}, {"HITId": "3X"})
     assert list(platform.visits(["3X"])) == [VisitReport("3B2", "A1", "returned", (10, 10), "3X")]
 
 
@@ -385,25 +383,27 @@ def test_a_hit_asks_for_the_papers_qualifications(turk):
     platform, stub = turk
     from botocore.stub import ANY
 
-    told = dict.fromkeys(("Title", "Description", "Question", "LifetimeInSeconds", "MaxAssignments"), ANY)
-    told |= {"Reward": "0.40", "AssignmentDurationInSeconds": 3600, "QualificationRequirements": ANY}
-    told |= {"UniqueRequestToken": ANY}
-    stub.add_response("create_hit", {"HIT": {"HITId": "3X"}}, told)
+    parameters = dict.fromkeys(("Title", "Description", "Question", "LifetimeInSeconds", "MaxAssignments"), ANY)
+    parameters |= {"Reward": "0.40", "AssignmentDurationInSeconds": 3600, "QualificationRequirements": ANY}
+    parameters |= {"UniqueRequestToken": ANY}
+    stub.add_response("create_hit", {"HIT": {"HITId": "3X"}}, parameters)
     assert platform.publish("https://x.org", "T", visits=9, minutes=60) == "3X"
-    percent, number, home = platform.qualifications()
-    assert (percent["IntegerValues"], number["IntegerValues"]) == ([99], [5000])
-    assert [place["Country"] for place in home["LocaleValues"]] == ["US", "CA", "GB", "AU", "NZ"]
+    percent, number, locale = platform.qualifications()
+    assert percent["IntegerValues"] == [99]
+    assert number["IntegerValues"] == [5000]
+    countries = [value["Country"] for value in locale["LocaleValues"]]
+    assert countries == ["US", "CA", "GB", "AU", "NZ"]
 
 
 def test_a_hit_without_an_answer_is_offered_once_however_often_it_is_tried(turk, monkeypatch):
     platform, _ = turk
     tokens = []
 
-    def unanswered(self, operation, **parameters):
+    def lose_the_answer(self, operation, **parameters):
         tokens.append(parameters["UniqueRequestToken"])
         raise Uncertain("no answer")
 
-    monkeypatch.setattr(MTurk, "_call_api", unanswered)
+    monkeypatch.setattr(MTurk, "_call_api", lose_the_answer)
     for earlier in ((), (), ("3X",)):
         with pytest.raises(Uncertain, match=r"no answer; it may be offered already; .* nothing twice"):
             platform.publish("https://x.org", "T", 9, 60, earlier)

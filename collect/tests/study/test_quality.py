@@ -1,4 +1,4 @@
-"""Screening, quiz, gold questions, signals and blocks."""
+"""Workers are screened, quizzed, checked by gold questions and signals, and blocked if need be."""
 
 import random
 from collections import Counter
@@ -22,23 +22,26 @@ def test_a_worker_goes_from_consent_over_screening_and_quiz_to_work(make_study):
     study = make_study(quality={"quiz_pass_mark": 0.8})
     worker = workers.join(study, "links")
     assert workers.step_of(study, worker) == "consent"
-    assert workers.step_of(study, workers.consent(study, worker.id)) == "screening"
-    assert workers.step_of(study, workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)) == "quiz"
+    consented = workers.consent(study, worker.id)
+    assert workers.step_of(study, consented) == "screening"
+    screened = workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
+    assert workers.step_of(study, screened) == "quiz"
     result = workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
     assert (result.passed, result.share) == (True, 1.0)
     assert workers.step_of(study, workers.get(study, worker.code)) == "work"
 
 
-@pytest.mark.parametrize("told", [(False, False), (True, True)])
-def test_those_whom_the_study_is_not_for_are_screened_out(make_study, told):
+@pytest.mark.parametrize(
+    ("native_speaker", "has_seen_wsc"), [(False, False), (True, True)], ids=["no native speaker", "has seen them"]
+)
+def test_those_whom_the_study_is_not_for_are_screened_out(make_study, native_speaker, has_seen_wsc):
     study = make_study()
     worker = workers.join(study, "links")
     workers.consent(study, worker.id)
-    assert workers.step_of(study, workers.screen(study, worker.id, *told)) == "screened-out"
-    assert (
-        workers.step_of(study, workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False))
-        == "screened-out"
-    )
+    screened = workers.screen(study, worker.id, native_speaker=native_speaker, has_seen_wsc=has_seen_wsc)
+    assert workers.step_of(study, screened) == "screened-out"
+    screened_again = workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
+    assert workers.step_of(study, screened_again) == "screened-out"
     with pytest.raises(NotAllowed):
         tasks.lease(study, worker.id, "write")
 
@@ -48,12 +51,12 @@ def test_the_quiz_may_be_tried_twice(make_study):
     worker = workers.join(study, "links")
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
-    wrong = [(question.answer + 1) % len(question.options) for question in study.quiz]
+    wrong_answers = [(question.answer + 1) % len(question.options) for question in study.quiz]
     with pytest.raises(Incomplete):
-        workers.take_quiz(study, worker.id, wrong[:1])
-    assert workers.take_quiz(study, worker.id, wrong).attempts_left == 1
+        workers.take_quiz(study, worker.id, wrong_answers[:1])
+    assert workers.take_quiz(study, worker.id, wrong_answers).attempts_left == 1
     assert workers.step_of(study, workers.get(study, worker.code)) == "quiz"
-    assert workers.take_quiz(study, worker.id, wrong).attempts_left == 0
+    assert workers.take_quiz(study, worker.id, wrong_answers).attempts_left == 0
     assert workers.step_of(study, workers.get(study, worker.code)) == "screened-out"
     with pytest.raises(NotNow):
         workers.take_quiz(study, worker.id, [question.answer for question in study.quiz])
@@ -61,8 +64,10 @@ def test_the_quiz_may_be_tried_twice(make_study):
 
 @pytest.mark.parametrize("kinds", [["write"], ["write", "validate"], ["write", "switchable"], ["evaluate"]])
 def test_the_quiz_asks_what_the_tasks_of_the_study_need_and_no_more(make_study, kinds):
-    asked = {"evaluate": {"data": "open", "limit": 2}} if kinds == ["evaluate"] else {}
-    study = make_study(tasks={"kinds": kinds}, quality={"quiz_pass_mark": 0.8}, **asked)
+    sections = {"tasks": {"kinds": kinds}, "quality": {"quiz_pass_mark": 0.8}}
+    if kinds == ["evaluate"]:
+        sections["evaluate"] = {"data": "open", "limit": 2}
+    study = make_study(**sections)
     assert {question.kind for question in study.quiz} == set(kinds)
 
 
@@ -74,12 +79,23 @@ def golden(make_study, crew):
     return study
 
 
+def rows_of(study, query):
+    with study.store.read() as session:
+        return session.scalars(query).all()
+
+
+def worker_rows(study):
+    """Each worker's row of the list of workers, by code."""
+    return {row.code: row for row in quality.workers(study)}
+
+
 def answer_gold(study, worker, *, right):
+    """Take a task that must be a gold question, and answer it right or wrong."""
     task = tasks.lease(study, worker.id, "validate")
     with study.store.read() as session:
-        asked = session.scalars(select(Task).join(Lease).where(Lease.token == task.token)).one()
-        assert asked.gold
-        answer = session.get(ProblemRow, asked.problem_id).answer
+        task_row = session.scalars(select(Task).join(Lease).where(Lease.token == task.token)).one()
+        assert task_row.gold
+        answer = session.get(ProblemRow, task_row.problem_id).answer
     choice = answer if right else 1 - answer
     fields = {"choice": str(choice), "equally_plausible": "no", "local_decides": "no"}
     return submissions.submit(study, worker.id, task.token, fields)
@@ -87,11 +103,11 @@ def answer_gold(study, worker, *, right):
 
 def test_gold_questions_are_mixed_in_paid_and_not_counted_as_work(golden, crew):
     worker = crew.newcomer(golden)
-    assert [answer_gold(golden, worker, right=True).cents for _ in range(3)] == [3, 3, 3]
-    with golden.store.read() as session:
-        assert {vote.is_right for vote in session.scalars(select(Vote))} == {True}
-        asked = session.scalars(select(Task).where(Task.kind == "validate", ~Task.gold)).all()
-    assert [(task.accepted, task.held) for task in asked] == [(0, 0), (0, 0)]
+    receipts = [answer_gold(golden, worker, right=True) for _ in range(3)]
+    assert [receipt.cents for receipt in receipts] == [3, 3, 3]
+    assert set(rows_of(golden, select(Vote.is_right))) == {True}
+    real_tasks = rows_of(golden, select(Task).where(Task.kind == "validate", ~Task.gold))
+    assert [(task.accepted, task.held) for task in real_tasks] == [(0, 0), (0, 0)]
 
 
 def test_a_worker_who_fails_gold_questions_is_blocked(golden, crew):
@@ -113,9 +129,9 @@ def test_a_worker_is_only_marked_where_the_requester_wants_to_decide(make_study,
     for _ in range(5):
         answer_gold(study, worker, right=False)
     assert workers.step_of(study, workers.get(study, worker.code)) == "work"
-    told = {one.code: one for one in quality.workers(study)}[worker.code]
-    assert (told.gold_seen, told.gold_right) == (5, 0)
-    assert "fails gold questions" in told.flags
+    row = worker_rows(study)[worker.code]
+    assert (row.gold_seen, row.gold_right) == (5, 0)
+    assert "fails gold questions" in row.flags
 
 
 def test_nobody_gets_gold_where_there_is_no_real_work(make_study, crew):
@@ -128,9 +144,8 @@ def test_a_gold_question_is_asked_once_of_each_worker(golden, crew):
     worker = crew.newcomer(golden)
     for _ in range(8):
         answer_gold(golden, worker, right=True)
-    with golden.store.read() as session:
-        asked = session.scalars(select(Vote.problem_id)).all()
-    assert len(set(asked)) == 8
+    problem_ids = rows_of(golden, select(Vote.problem_id))
+    assert len(set(problem_ids)) == 8
 
 
 def test_about_the_configured_share_of_judgements_is_gold(make_study, crew):
@@ -145,9 +160,8 @@ def test_about_the_configured_share_of_judgements_is_gold(make_study, crew):
     for _ in range(60):
         task = tasks.lease(study, worker.id, "evaluate")
         submissions.submit(study, worker.id, task.token, {"choice": "0"})
-    with study.store.read() as session:
-        gold = sum(session.scalars(select(Vote.gold)))
-    assert 6 <= gold <= 26  # 60 draws at a quarter
+    gold_count = sum(rows_of(study, select(Vote.gold)))
+    assert 6 <= gold_count <= 26  # 60 draws at a quarter
 
 
 def test_haste_pasting_and_disagreement_are_marked(make_study, crew, clock):
@@ -164,24 +178,23 @@ def test_haste_pasting_and_disagreement_are_marked(make_study, crew, clock):
             clock.pass_minutes(0 if worker is hasty else 0.5)
             choice = "1" if worker is hasty else "0"
             submissions.submit(study, worker.id, task.token, {"choice": choice})
-    told = {one.code: one for one in quality.workers(study)}
-    assert told[hasty.code].agreement == 0.0
-    assert told[hasty.code].flags == ("disagrees with others", "hasty")
-    assert told[honest[0].code].flags == ()
-    assert told[honest[0].code].median_seconds == 30
+    rows = worker_rows(study)
+    assert rows[hasty.code].agreement == 0.0
+    assert rows[hasty.code].flags == ("disagrees with others", "hasty")
+    assert rows[honest[0].code].flags == ()
+    assert rows[honest[0].code].median_seconds == 30
 
 
 def test_a_blocked_worker_holds_nothing_and_their_work_can_be_taken_out(study, crew):
     crew.write(study, crew.newcomer(study))
     bad = crew.newcomer(study)
     crew.vote(study, bad)
-    held = tasks.lease(study, bad.id, "validate")
+    open_task = tasks.lease(study, bad.id, "validate")
     moderation.block(study, bad.code, "writes nonsense", "requester:ada", discard_work=True)
-    with study.store.read() as session:
-        asked = session.scalars(select(Task).where(Task.kind == "validate")).all()
-        assert [vote.counted for vote in session.scalars(select(Vote))] == [False]
-    assert [(task.accepted, task.held) for task in asked] == [(0, 0), (0, 0)]
-    receipt = submissions.submit(study, bad.id, held.token, crew.ballot(held))
+    assert rows_of(study, select(Vote.counted)) == [False]
+    validate_tasks = rows_of(study, select(Task).where(Task.kind == "validate"))
+    assert [(task.accepted, task.held) for task in validate_tasks] == [(0, 0), (0, 0)]
+    receipt = submissions.submit(study, bad.id, open_task.token, crew.ballot(open_task))
     assert (receipt.counted, receipt.cents) == (False, 0)
     moderation.unblock(study, bad.code, "requester:ada")
     assert workers.step_of(study, workers.get(study, bad.code)) == "work"
@@ -192,92 +205,137 @@ def test_agreement_is_fleiss_kappa_over_complete_problems(study, crew):
     crew.write(study, crew.newcomer(study), 4)
     people = [crew.newcomer(study) for _ in range(3)]
     for number, worker in enumerate(people):
+        plausible = "yes" if number == 0 else "no"
         for _ in range(4):
-            crew.vote(study, worker, equally_plausible="yes" if number == 0 else "no")
-    told = {row.question: row for row in progress.snapshot(study).agreement}
-    assert told["answer"].problems == 4
-    assert told["answer"].unanimous == 4
-    assert told["answer"].kappa == pytest.approx(1.0)
-    assert told["equally plausible"].kappa == pytest.approx(-0.5)
-    assert told["decided by the clause"].kappa is None
-    assert "one category" in told["decided by the clause"].why_not
+            crew.vote(study, worker, equally_plausible=plausible)
+    agreement = {row.question: row for row in progress.snapshot(study).agreement}
+    assert agreement["answer"].problems == 4
+    assert agreement["answer"].unanimous == 4
+    assert agreement["answer"].kappa == pytest.approx(1.0)
+    assert agreement["equally plausible"].kappa == pytest.approx(-0.5)
+    assert agreement["decided by the clause"].kappa is None
+    assert "one category" in agreement["decided by the clause"].why_not
 
 
-def counted_by_hand(study):
-    """Agreement on each question, and with others for each worker, from every vote, one by one."""
+def agreement_by_hand(study):
+    """Agreement on each question, computed from the votes of complete tasks.
+
+    A row is (problems, unanimous problems, Fleiss' kappa or None).
+    """
     complete = select(Task).where(Task.accepted == study.config.tasks.votes, ~Task.gold).order_by(Task.id)
-    with study.store.read() as session:
-        tasks_ = session.scalars(complete.options(selectinload(Task.votes))).all()
-        votes = session.scalars(select(Vote).where(Vote.counted, ~Vote.gold).order_by(Vote.id)).all()
-    questions = []
+    complete_tasks = rows_of(study, complete.options(selectinload(Task.votes)))
+    rows = []
     for kind, _, name in quality.QUESTIONS:
-        ratings = [[getattr(vote, name) for vote in task.votes if vote.counted] for task in tasks_ if task.kind == kind]
-        asked = [answers for answers in ratings if None not in answers]
-        unanimous = sum(len(set(answers)) == 1 for answers in asked)
+        if kind not in study.config.tasks.kinds:
+            continue
+        ratings = []
+        for task in complete_tasks:
+            answers = [getattr(vote, name) for vote in task.votes if vote.counted]
+            if task.kind == kind and None not in answers:
+                ratings.append(answers)
+        unanimous_count = sum(len(set(answers)) == 1 for answers in ratings)
         try:
-            kappa = fleiss_kappa(rating_table(asked)).value if asked else None
+            kappa = fleiss_kappa(rating_table(ratings)).value if ratings else None
         except BadInput:
             kappa = None
-        questions += [(len(asked), unanimous, kappa)] if kind in study.config.tasks.kinds else []
+        rows.append((len(ratings), unanimous_count, kappa))
+    return rows
+
+
+def most_frequent_choices(votes):
+    """The choice that most of the votes have, or all that share the first place.
+
+    A vote that abstains has the choice None.
+    """
+    choice_counts = Counter(vote.choice for vote in votes)
+    highest = max(choice_counts.values(), default=0)
+    return [choice for choice, count in choice_counts.items() if count == highest]
+
+
+def agreement_with_others_by_hand(study):
+    """Number of votes that agree with a majority of the others, and of votes that have one.
+
+    Both are counters by worker id.
+    """
+    votes = rows_of(study, select(Vote).where(Vote.counted, ~Vote.gold).order_by(Vote.id))
     agreed = Counter()
     compared = Counter()
     for vote in votes:
-        others = [other.choice for other in votes if other.task_id == vote.task_id and other is not vote]
-        (most, count), *rest = Counter(others).most_common(2) or [(None, 0)]
-        if count > (rest[0][1] if rest else 0):
+        other_votes = [other for other in votes if other.task_id == vote.task_id and other is not vote]
+        most_frequent = most_frequent_choices(other_votes)
+        if len(most_frequent) == 1:
             compared[vote.worker_id] += 1
-            agreed[vote.worker_id] += vote.choice == most
-    return questions, agreed, compared
+            agreed[vote.worker_id] += vote.choice == most_frequent[0]
+    return agreed, compared
+
+
+def play_at_random(study, crew, clock, people, kind):
+    """Let people write eight pairs, if the study has such tasks, and vote until nothing is left."""
+    dice = random.Random(5)
+    may_abstain = kind == "evaluate"
+    if not may_abstain:
+        for number in range(8):
+            crew.write(study, people[number % 5], 4 * number)
+    # Mostly one of them: of few votes, enough must have others that agree to be compared with.
+    choices = ["0", "0", "0", "0", "0", "1"]
+    if may_abstain:
+        choices.append("unsure")
+    for worker in people * 12:
+        with suppress(NotNow):  # until nothing is left
+            task = tasks.lease(study, worker.id, kind)
+            clock.pass_minutes(dice.random())
+            choice = dice.choice(choices)
+            fields = {"choice": choice, "equally_plausible": dice.choice(["yes", "no"]), "local_decides": "no"}
+            submissions.submit(study, worker.id, task.token, fields)
 
 
 @pytest.mark.parametrize("kinds", [["evaluate"], ["write", "validate"]])
 def test_what_the_database_counts_is_what_every_vote_says(make_study, crew, clock, kinds):
-    more = {"tasks": {"kinds": kinds, "twins": 8}, "quality": {"gold_share": 0.2, "block_by_gold": False}}
-    study = make_study(evaluate={"data": "open", "limit": 16, "abstain": True} if kinds == ["evaluate"] else {}, **more)
-    dice = random.Random(5)
+    evaluate = {"data": "open", "limit": 16, "abstain": True} if kinds == ["evaluate"] else {}
+    study = make_study(
+        evaluate=evaluate,
+        tasks={"kinds": kinds, "twins": 8},
+        quality={"gold_share": 0.2, "block_by_gold": False},
+    )
     people = [crew.newcomer(study) for _ in range(5)]
-    for number in range(0 if kinds == ["evaluate"] else 8):
-        crew.write(study, people[number % 5], 4 * number)
-    for worker in people * 12:
-        with suppress(NotNow):  # until nothing is left
-            task = tasks.lease(study, worker.id, kinds[-1])
-            clock.pass_minutes(dice.random())
-            # Mostly one of them: of few votes, enough must have others that agree to be compared with.
-            choice = dice.choice(["0", "0", "0", "0", "0", "1", "unsure"][: 7 if kinds == ["evaluate"] else 6])
-            told = {"choice": choice, "equally_plausible": dice.choice(["yes", "no"]), "local_decides": "no"}
-            submissions.submit(study, worker.id, task.token, told)
+    play_at_random(study, crew, clock, people, kinds[-1])
     moderation.discard(study, 9, "nonsense", "requester:ada")
-    questions, agreed, compared = counted_by_hand(study)
-    counted = progress.snapshot(study).agreement
-    assert [(row.problems, row.unanimous) for row in counted] == [row[:2] for row in questions]
-    assert [row.kappa for row in counted] == pytest.approx([row[2] for row in questions], abs=1e-12)
-    assert max(row.problems for row in counted) > 3
-    for worker, told in zip(people, quality.workers(study), strict=True):
-        expected = agreed[worker.id] / compared[worker.id] if compared[worker.id] >= quality.FEW else None
-        assert told.agreement == expected
-        mine = listings.submissions(study, worker=worker.code).rows
-        assert (told.submissions, told.median_seconds) == (len(mine), median(one.seconds for one in mine))
-        (alone,) = quality.workers(study, Worker.code == worker.code)
-        assert vars(alone) == vars(told)
-    assert any(worker.agreement is not None for worker in quality.workers(study))
+
+    expected_rows = agreement_by_hand(study)
+    agreement = progress.snapshot(study).agreement
+    assert [(row.problems, row.unanimous) for row in agreement] == [row[:2] for row in expected_rows]
+    assert [row.kappa for row in agreement] == pytest.approx([row[2] for row in expected_rows], abs=1e-12)
+    assert max(row.problems for row in agreement) > 3
+
+    agreed, compared = agreement_with_others_by_hand(study)
+    rows = quality.workers(study)
+    for worker, row in zip(people, rows, strict=True):
+        is_compared = compared[worker.id] >= quality.FEW
+        assert row.agreement == (agreed[worker.id] / compared[worker.id] if is_compared else None)
+        submitted = listings.submissions(study, worker=worker.code).rows
+        assert row.submissions == len(submitted)
+        assert row.median_seconds == median(submission.seconds for submission in submitted)
+        (row_alone,) = quality.workers(study, Worker.code == worker.code)
+        assert vars(row_alone) == vars(row)
+    assert any(row.agreement is not None for row in rows)
 
 
 def test_dawid_and_skene_trust_those_who_agree(make_study, crew):
     study = make_study(tasks={"kinds": ["evaluate"], "twins": 0, "votes": 4}, evaluate={"data": "open", "limit": 12})
     people = [crew.newcomer(study) for _ in range(4)]
-    with study.store.read() as session:
-        answers = {row.before + row.after: row.answer for row in session.scalars(select(ProblemRow))}
-    for number, worker in enumerate(people):
-        for place in range(12):
+    answers = {row.before + row.after: row.answer for row in rows_of(study, select(ProblemRow))}
+    *reliable, careless = people
+    for worker in people:
+        for number in range(12):
             task = tasks.lease(study, worker.id, "evaluate")
-            right = answers[task.before + task.after]
-            choice = right if number < 3 else place % 2
+            right_choice = answers[task.before + task.after]
+            choice = number % 2 if worker is careless else right_choice
             submissions.submit(study, worker.id, task.token, {"choice": str(choice)})
-    found = quality.dawid_skene(study, "evaluate")
-    assert sorted(found.labels.values()) == sorted(answers.values())
-    assert min(found.reliability[one.code] for one in people[:3]) > 0.95
-    assert found.reliability[people[3].code] < 0.8
-    assert found.differs == ()
+    fit = quality.dawid_skene(study, "evaluate")
+    assert sorted(fit.labels.values()) == sorted(answers.values())
+    assert min(fit.reliability[worker.code] for worker in reliable) > 0.95
+    assert fit.reliability[careless.code] < 0.8
+    assert fit.differs == ()
 
 
 def test_who_a_worker_is_can_be_forgotten(study):
@@ -285,5 +343,4 @@ def test_who_a_worker_is_can_be_forgotten(study):
     again = workers.join(study, "prolific", Identity(external_id="5f8a1b2c3d4e5f6a7b8c9d0e"))
     assert again.code == worker.code
     workers.forget(study, worker.code, "requester:ada")
-    with study.store.read() as session:
-        assert session.scalars(select(Identity)).all() == []
+    assert rows_of(study, select(Identity)) == []

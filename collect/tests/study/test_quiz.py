@@ -1,4 +1,4 @@
-"""The quiz is as long as a worker's tasks need, one kind after the other, and is paid once or said not to be."""
+"""The quiz asks about one kind of task after the other, as a worker needs them, and is paid once."""
 
 import pytest
 
@@ -13,16 +13,20 @@ def study(make_study):
 
 @pytest.fixture
 def answer(study, crew):
-    """A newcomer, and how they answer: the questions of some kinds, right or wrong."""
+    """A function that lets a newcomer answer the questions of some kinds, all right or all wrong.
+
+    The newcomer is its attribute `me`.
+    """
     me = crew.newcomer(study)
 
-    def answer(*kinds, right=True):
-        asked = workers.quiz_for(study, workers.get(study, me.code), kinds)
-        choices = [(question.answer + (not right)) % len(question.options) for question in asked]
+    def answer_quiz(*kinds, right=True):
+        questions = workers.quiz_for(study, workers.get(study, me.code), kinds)
+        shift = 0 if right else 1
+        choices = [(question.answer + shift) % len(question.options) for question in questions]
         return workers.take_quiz(study, me.id, choices, kinds)
 
-    answer.me = me
-    return answer
+    answer_quiz.me = me
+    return answer_quiz
 
 
 def test_who_qualifies_for_one_kind_is_asked_before_another(study, answer):
@@ -40,13 +44,14 @@ def test_who_qualifies_for_one_kind_is_asked_before_another(study, answer):
 
 
 def test_who_fails_a_later_kind_keeps_the_first_and_is_not_offered_the_other(study, answer, crew):
-    other = crew.newcomer(study)
-    workers.take_quiz(study, other.id, [question.answer for question in study.quiz])
-    crew.write(study, other)
+    writer = crew.newcomer(study)
+    workers.take_quiz(study, writer.id, [question.answer for question in study.quiz])
+    crew.write(study, writer)
     answer("write", right=False)  # a failed try at one kind takes none from another
     answer("write")
     assert set(tasks.available(study, answer.me.id)) == {"write", "validate"}
-    assert [answer("validate", right=False).attempts_left for _ in range(2)] == [1, 0]
+    assert answer("validate", right=False).attempts_left == 1
+    assert answer("validate", right=False).attempts_left == 0
     me = workers.get(study, answer.me.code)
     assert (me.state, workers.step_of(study, me)) == ("active", "work")
     assert set(tasks.available(study, me.id)) == {"write"}
@@ -67,7 +72,10 @@ def test_each_kind_has_its_own_tries_and_who_has_failed_all_of_them_is_out(study
 
 def test_a_wrong_pass_throws_away_nothing_that_was_passed(study, crew):
     me = crew.newcomer(study)
-    right_only_for_writing = [(one.answer + (one.kind == "validate")) % len(one.options) for one in study.quiz]
+    right_only_for_writing = []
+    for question in study.quiz:
+        shift = 1 if question.kind == "validate" else 0
+        right_only_for_writing.append((question.answer + shift) % len(question.options))
     assert not workers.take_quiz(study, me.id, right_only_for_writing).passed
     me = workers.get(study, me.code)
     assert workers.step_of(study, me) == "work"

@@ -1,4 +1,4 @@
-"""The ledger beside the platform's books: every way in which they can disagree is found, to the cent."""
+"""Every difference between the ledger and the platform's books is found, to the cent."""
 
 import pytest
 from collect_support.stand_in import AFTER, HANG_UP, prolific_stand_in
@@ -37,10 +37,10 @@ def study(make_study, books):
 
 
 @pytest.fixture
-def paid(study, books, clock):
-    """Makes a worker who has come, earned and been paid."""
+def pay_worker(study, books, clock):
+    """A function that lets worker `number` come for visit `visit`, earn and be paid, and returns the worker."""
 
-    def make(number, visit=0):
+    def come_and_be_paid(number, visit=0):
         clock.pass_minutes(60)
         worker = arrive(study, books.arrives(number, visit))
         ledger.bonus(study, worker.code, EARNED, "for the tests", ADA)
@@ -48,32 +48,34 @@ def paid(study, books, clock):
         payout.run(study)
         return worker
 
-    return make
+    return come_and_be_paid
 
 
-def differences(study):
-    found = reconcile.reconcile(study)
-    return [(each.kind, each.ledger_cents, each.platform_cents) for each in found.differences], found
+def list_differences(study):
+    """Kind, ledger cents and platform cents of each difference."""
+    report = reconcile.reconcile(study)
+    return [(row.kind, row.ledger_cents, row.platform_cents) for row in report.differences]
 
 
 @ON_BOTH
-def test_books_that_agree_differ_by_nothing(study, books, paid):
+def test_books_that_agree_differ_by_nothing(study, books, pay_worker):
     for number in range(3):
-        paid(number)
-    paid(1, visit=1)
-    none, found = differences(study)
-    assert (none, found.disagreement_cents) == ([], 0)
-    assert found.ledger_cents == found.platform_cents == books.paid == 4 * EARNED
+        pay_worker(number)
+    pay_worker(1, visit=1)
+    report = reconcile.reconcile(study)
+    assert list(report.differences) == []
+    assert report.disagreement_cents == 0
+    assert report.ledger_cents == report.platform_cents == books.paid == 4 * EARNED
 
 
-def test_a_visit_that_the_platform_approved_by_itself_is_found_and_entered(study, books, paid, clock):
-    worker = paid(1)
+def test_a_visit_that_the_platform_approved_by_itself_is_found_and_entered(study, books, pay_worker, clock):
+    worker = pay_worker(1)
     clock.pass_minutes(60)
     arrive(study, books.arrives(1, 1))
     books.ends(books.session(1, 1), "APPROVED")
-    assert differences(study)[0] == [("visit", 0, REWARD)]
+    assert list_differences(study) == [("visit", 0, REWARD)]
     assert reconcile.adopt(study, ADA) == 1
-    assert differences(study)[0] == []
+    assert list_differences(study) == []
     assert reconcile.adopt(study, ADA) == 0
     assert ledger.balances(study)[0].open_cents == -REWARD
     ledger.bonus(study, worker.code, 200, "more", ADA)
@@ -82,27 +84,26 @@ def test_a_visit_that_the_platform_approved_by_itself_is_found_and_entered(study
     assert books.paid == EARNED + 200
 
 
-def test_a_reward_that_was_typed_wrong_is_found_for_every_visit(study, books, paid):
-    """What 25 workers were paid too much, in a ledger that was even."""
+def test_a_reward_that_was_typed_wrong_is_found_for_every_visit(study, books, pay_worker):
+    """A ledger that balances may still have paid every worker too much."""
     for number in range(3):
-        paid(number)
+        pay_worker(number)
     with study.store.write() as session:
         session.execute(update(Payment).where(Payment.reason == "visit").values(cents=-29))
-    found = differences(study)[1]
-    assert found.disagreement_cents == 3 * (REWARD - 29)
-    assert "the ledger says 0.29 for the visit, Prolific pays 0.50" in found.differences[0].why
+    report = reconcile.reconcile(study)
+    assert report.disagreement_cents == 3 * (REWARD - 29)
+    assert "the ledger says 0.29 for the visit, Prolific pays 0.50" in report.differences[0].why
     assert reconcile.adopt(study, ADA) == 3
-    assert differences(study)[0] == []
+    assert list_differences(study) == []
 
 
-def test_a_bonus_paid_by_hand_there_and_one_that_never_arrived_are_found(study, books, paid):
-    paid(1)
-    paid(2)
+def test_a_bonus_paid_by_hand_there_and_one_that_never_arrived_are_found(study, books, pay_worker):
+    pay_worker(1)
+    pay_worker(2)
     books.pays_by_hand(books.session(1), 30)
     books.submissions[books.session(2)]["bonus_payments"] = []
-    found, whole = differences(study)
-    assert sorted(found) == [("bonus", 0, 30), ("bonus", EARNED - REWARD, 0)]
-    assert whole.disagreement_cents == 30 + EARNED - REWARD
+    assert sorted(list_differences(study)) == [("bonus", 0, 30), ("bonus", EARNED - REWARD, 0)]
+    assert reconcile.reconcile(study).disagreement_cents == 30 + EARNED - REWARD
 
 
 def test_a_payout_in_doubt_that_the_platform_shows_is_found(study, books, clock):
@@ -112,37 +113,38 @@ def test_a_payout_in_doubt_that_the_platform_shows_is_found(study, books, clock)
     payout.plan(study, ADA)
     payout.run(study)
     books.trouble = lambda path: None
-    found, whole = differences(study)
-    assert found == [("bonus", 0, EARNED - REWARD)]
-    assert "in doubt here" in whole.differences[0].why
+    assert list_differences(study) == [("bonus", 0, EARNED - REWARD)]
+    (difference,) = reconcile.reconcile(study).differences
+    assert "in doubt here" in difference.why
     payout.ask_again(study, 1)
     payout.run(study)
-    assert differences(study)[0] == []
+    assert list_differences(study) == []
 
 
-def test_somebody_who_was_paid_and_is_not_known_here_is_found(study, books, paid):
-    paid(1)
+def test_somebody_who_was_paid_and_is_not_known_here_is_found(study, books, pay_worker):
+    pay_worker(1)
     books.arrives(9)
     books.ends(books.session(9), "APPROVED")
-    found, whole = differences(study)
-    assert (found, whole.differences[0].code) == ([("visit", 0, REWARD)], "")
+    assert list_differences(study) == [("visit", 0, REWARD)]
+    (difference,) = reconcile.reconcile(study).differences
+    assert difference.code == ""
 
 
-def test_who_was_forgotten_is_no_difference(study, paid):
-    workers.forget(study, paid(1).code, ADA)
-    assert differences(study)[0] == []
+def test_who_was_forgotten_is_no_difference(study, pay_worker):
+    workers.forget(study, pay_worker(1).code, ADA)
+    assert list_differences(study) == []
 
 
-def test_what_was_paid_before_visits_were_kept_is_found_by_worker(study, paid):
-    paid(1)
+def test_what_was_paid_before_visits_were_kept_is_found_by_worker(study, pay_worker):
+    pay_worker(1)
     with study.store.write() as session:
         for table in ("payments", "payout_jobs"):
             session.execute(text(f"UPDATE {table} SET visit_id = NULL"))
-    assert differences(study)[0] == []
+    assert list_differences(study) == []
     with study.store.write() as session:
         session.execute(update(PlatformVisit).values(state="open"))
         session.execute(update(Payment).where(Payment.reason == "visit").values(cents=-1))
-    assert sorted(differences(study)[0]) == [("visit", 0, REWARD), ("visit", 1, 0)]
+    assert sorted(list_differences(study)) == [("visit", 0, REWARD), ("visit", 1, 0)]
 
 
 def test_a_long_list_is_read_page_by_page(study, books):
@@ -151,12 +153,18 @@ def test_a_long_list_is_read_page_by_page(study, books):
     assert reconcile.reconcile(study).visits == 101
 
 
-def test_too_many_requests_are_waited_for_some_times(study, books, paid):
-    paid(1)
-    waited = []
-    books.trouble = lambda path: ("before", 429) if "?study=" in path and len(waited) < 2 else None
-    assert reconcile.reconcile(study, wait=waited.append).disagreement_cents == 0
-    assert waited == [7, 7]
+def test_too_many_requests_are_waited_for_some_times(study, books, pay_worker):
+    pay_worker(1)
+    waits = []
+
+    def refuse_twice(path):
+        is_refused = "?study=" in path and len(waits) < 2
+        return ("before", 429) if is_refused else None
+
+    books.trouble = refuse_twice
+    report = reconcile.reconcile(study, wait=waits.append)
+    assert report.disagreement_cents == 0
+    assert waits == [7, 7]
 
 
 def test_plain_links_have_no_other_books(make_study):
@@ -192,7 +200,7 @@ def test_marked_as_paid_can_be_taken_back_for_all_who_were_marked_at_once(make_s
     assert {balance.open_cents for balance in ledger.balances(study)} == {0}
 
 
-def test_what_a_platform_paid_cannot_be_taken_back(study, paid):
-    paid(1)
+def test_what_a_platform_paid_cannot_be_taken_back(study, pay_worker):
+    pay_worker(1)
     with pytest.raises(NotNow, match="nothing to take back"):
         payout.take_back(study, 1, ADA)

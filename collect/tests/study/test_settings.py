@@ -1,4 +1,4 @@
-"""A study is what it was: who agreed to which text, and which problem was made under which settings."""
+"""A study remembers who agreed to which text and under which settings each problem was written."""
 
 import json
 from pathlib import Path
@@ -16,27 +16,33 @@ from winokit_collect.study.study import Study
 
 @pytest.fixture
 def reopen(make_study, clock):
-    """Opens a study again, with other settings or another consent page."""
-    opened = []
+    """A function that opens a study again, with other settings or another consent page.
 
-    def reopen(study, consent="", to_read=False, **changes):
+    The old study is closed. The new ones are closed at the end.
+    """
+    studies = []
+
+    def reopen_study(study, consent="", to_read=False, **changes):
         sections = study.config.model_dump(mode="json", by_alias=True)
         for name, value in changes.items():
-            sections[name] = sections[name] | value if isinstance(value, dict) else value
-        (study.folder / "study.toml").write_text(render_config(parse_config(sections)))
+            is_section = isinstance(value, dict)
+            sections[name] = sections[name] | value if is_section else value
+        config = parse_config(sections)
+        (study.folder / "study.toml").write_text(render_config(config))
         if consent:
             (study.folder / "consent.md").write_text(consent)
         database = study.store.url.render_as_string(hide_password=False)
         study.close()
-        opened.append(Study.open(study.folder, database, clock=clock, to_read=to_read))
-        return opened[-1]
+        new_study = Study.open(study.folder, database, clock=clock, to_read=to_read)
+        studies.append(new_study)
+        return new_study
 
-    yield reopen
-    for study in opened:
+    yield reopen_study
+    for study in studies:
         study.close()
 
 
-def lines_of(path):
+def read_json_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -60,7 +66,7 @@ def test_the_export_says_who_agreed_to_which_text(study, crew, reopen, tmp_path)
     workers.consent(again, worker.id)
     crew.newcomer(again)
     export.export(again, tmp_path / "out")
-    rows = lines_of(tmp_path / "out" / "consents.jsonl")
+    rows = read_json_lines(tmp_path / "out" / "consents.jsonl")
     assert [row["worker"] == worker.code for row in rows] == [True, True, False]
     texts = [(tmp_path / "out" / row["text"]).read_text() for row in rows]
     assert texts == [first_text, "# Other risks", "# Other risks"]
@@ -73,16 +79,18 @@ def test_who_agreed_before_texts_were_kept_is_asked_and_named(study, crew, tmp_p
         session.get_one(workers.Worker, worker.id).consent_sha256 = None
     assert workers.step_of(study, workers.get(study, worker.code)) == "consent"
     export.export(study, tmp_path / "out")
-    assert lines_of(tmp_path / "out" / "consents.jsonl")[0]["sha256"] is None
+    consents = read_json_lines(tmp_path / "out" / "consents.jsonl")
+    assert consents[0]["sha256"] is None
 
 
 def test_changed_settings_are_logged_with_who_and_what(study, reopen):
     again = reopen(study, tasks={"votes": 5}, pay={"write": "0.50"})
     first, second = versions_of(again)
-    assert (first.changes, second.changes) == ({}, {"tasks.votes": [3, 5], "pay.write": ["0.40", "0.50"]})
+    assert first.changes == {}
+    assert second.changes == {"tasks.votes": [3, 5], "pay.write": ["0.40", "0.50"]}
     assert second.actor.startswith("terminal")
-    logged = {line.target: line.detail for line in listings.log_entries(again, action="change settings")}
-    assert logged["tasks.votes"] == {"before": 3, "now": 5}
+    details = {line.target: line.detail for line in listings.log_entries(again, action="change settings")}
+    assert details["tasks.votes"] == {"before": 3, "now": 5}
     assert len(versions_of(reopen(again))) == 2
 
 
@@ -92,48 +100,56 @@ def test_a_study_that_is_only_read_notes_a_change_and_keeps_none(study, reopen):
     assert len(versions_of(again)) == 1
 
 
-def two_pairs_under_two_rules(study, crew, reopen):
-    """One pair written while all votes had to agree, one while most had to; on each twin one vote is against."""
+def judge_pairs_of_two_rules(study, crew, reopen):
+    """Judge a pair written under the rule `unanimous` and one written under `majority`, and return the study.
+
+    One of three votes on each twin is against it.
+    """
     author = crew.newcomer(study)
     crew.write(study, author)
     again = reopen(study, validity={"rule": "majority"})
     crew.write(again, author, 7)
     for number in range(3):
         voter = crew.newcomer(again)
+        plausible = "yes" if number == 2 else "no"
         for _ in range(4):
-            crew.vote(again, voter, equally_plausible="yes" if number == 2 else "no")
+            crew.vote(again, voter, equally_plausible=plausible)
     return again
 
 
 def test_each_problem_keeps_the_rule_it_was_made_under(study, crew, reopen, tmp_path):
-    again = two_pairs_under_two_rules(study, crew, reopen)
+    again = judge_pairs_of_two_rules(study, crew, reopen)
     rows = sorted(listings.problems(again).rows, key=lambda row: row.id)
     assert [row.valid for row in rows] == [False, False, True, True]
-    done = export.export(again, tmp_path / "out")
-    problems = [*winokit.load(tmp_path / "out" / "others.jsonl"), *winokit.load(tmp_path / "out" / "problems.jsonl")]
+    report = export.export(again, tmp_path / "out")
+    invalid_problems = winokit.load(tmp_path / "out" / "others.jsonl")
+    valid_problems = winokit.load(tmp_path / "out" / "problems.jsonl")
+    problems = [*invalid_problems, *valid_problems]
     assert [problem.provenance["rule"] for problem in problems] == ["unanimous"] * 2 + ["majority"] * 2
     assert [problem.provenance["settings"] for problem in problems] == [1, 1, 2, 2]
-    assert "problems are valid by the rules they were made under: majority, unanimous" in done.notes
-    settings = lines_of(tmp_path / "out" / "settings.jsonl")
+    assert "problems are valid by the rules they were made under: majority, unanimous" in report.notes
+    settings = read_json_lines(tmp_path / "out" / "settings.jsonl")
     assert [row["values"]["validity.rule"] for row in settings] == ["unanimous", "majority"]
 
 
 @pytest.mark.parametrize(("rule", "valid"), [("v1", 0), ("majority", 4), ("dawid-skene", 4)])
 def test_an_export_decides_again_by_any_rule(study, crew, reopen, tmp_path, rule, valid):
-    again = two_pairs_under_two_rules(study, crew, reopen)
-    done = export.export(again, tmp_path / "out", rule)
-    assert done.files["problems.jsonl"] == valid
+    again = judge_pairs_of_two_rules(study, crew, reopen)
+    report = export.export(again, tmp_path / "out", rule)
+    assert report.files["problems.jsonl"] == valid
     name = "problems.jsonl" if valid else "others.jsonl"
-    assert {problem.provenance["rule"] for problem in winokit.load(tmp_path / "out" / name)} == {rule}
-    assert f"2 of 4 verdicts are other by the rule {rule}" in done.notes
+    problems = winokit.load(tmp_path / "out" / name)
+    assert {problem.provenance["rule"] for problem in problems} == {rule}
+    assert f"2 of 4 verdicts are other by the rule {rule}" in report.notes
 
 
 def test_what_a_requester_decided_stands_under_any_rule(study, crew, reopen, tmp_path):
     from winokit_collect.study import moderation
 
-    again = two_pairs_under_two_rules(study, crew, reopen)
+    again = judge_pairs_of_two_rules(study, crew, reopen)
     moderation.adjudicate(again, 1, True, "", "ann")
-    assert export.export(again, tmp_path / "out", "v1").files["problems.jsonl"] == 1
+    report = export.export(again, tmp_path / "out", "v1")
+    assert report.files["problems.jsonl"] == 1
 
 
 @pytest.mark.parametrize(
@@ -157,4 +173,5 @@ def test_a_price_is_not_lowered_while_somebody_works_for_it(study, crew, reopen,
     with pytest.raises(BadInput, match=r"pay\.write: expected 0\.40 or more while 1 workers have a task"):
         reopen(study, pay={"write": "0.30"})
     clock.pass_minutes(60)
-    assert versions_of(reopen(study, pay={"write": "0.30"}))[-1].changes == {"pay.write": ["0.40", "0.30"]}
+    again = reopen(study, pay={"write": "0.30"})
+    assert versions_of(again)[-1].changes == {"pay.write": ["0.40", "0.30"]}

@@ -1,4 +1,4 @@
-"""Texts that were handed in before: found however the numbers of their rows were given out."""
+"""Similar earlier texts are found, in whatever order their rows were numbered and committed."""
 
 import random
 
@@ -14,8 +14,8 @@ LEFT = "The cup stood on the left of the tray before breakfast because _ was alr
 RIGHT = "On rainy days nobody carries the tray past the cup unless _ has been dried with a cloth."
 
 
-def stored(study, number, text):
-    """A problem under a number of its own, as if its transaction had begun when that number was next."""
+def store_problem(study, number, text):
+    """Store a problem under this number, as if its transaction had begun when the number was next."""
     row = to_row(Problem.from_text(text, CANDIDATES, answer=0), "written", study.now())
     row.id = number
     with study.store.write() as session:
@@ -24,10 +24,10 @@ def stored(study, number, text):
 
 def test_a_row_with_a_lower_number_that_is_committed_later_is_found(study):
     earlier = EarlierText()
-    stored(study, 12, LEFT)
+    store_problem(study, 12, LEFT)
     assert earlier.nearest(study, [LEFT]) == 1
     assert earlier.nearest(study, [RIGHT]) < 0.6
-    stored(study, 11, RIGHT)
+    store_problem(study, 11, RIGHT)
     assert earlier.nearest(study, [RIGHT]) == 1
 
 
@@ -38,23 +38,34 @@ def test_no_text_that_is_too_similar_is_missed_by_looking_only_at_those_with_its
     earlier = EarlierText()
     texts = [" ".join(dice.choices(words, k=dice.randint(6, 14))) + " _ x" for _ in range(40)]
     for number, text in enumerate(texts, 1):
-        stored(study, number, text)
-    found = 0
+        store_problem(study, number, text)
+    similar_count = 0
     for text in texts * 5:
-        changed = text.split()
-        for _ in range(dice.randint(1, 6)):
-            place = dice.randrange(len(changed))
-            changed[place : place + dice.randint(0, 1)] = dice.choices([*words, "new"], k=dice.randint(0, 1))
-        nearest = max(Levenshtein.normalized_similarity(changed, other.split()) for other in texts)
+        changed = change_words(text.split(), [*words, "new"], dice)
+        nearest = max(Levenshtein.normalized_similarity(changed, earlier_text.split()) for earlier_text in texts)
         answer = earlier.nearest(study, [" ".join(changed)])
-        assert (answer == pytest.approx(nearest)) if nearest >= 0.7 else (answer < 0.7)
-        found += nearest >= 0.7
-    assert 20 < found < 180
+        if nearest >= 0.7:
+            assert answer == pytest.approx(nearest)
+            similar_count += 1
+        else:
+            assert answer < 0.7
+    assert 20 < similar_count < 180
+
+
+def change_words(words, vocabulary, dice):
+    """A copy of the words with one to six of them inserted, deleted or replaced at random."""
+    changed = list(words)
+    for _ in range(dice.randint(1, 6)):
+        start = dice.randrange(len(changed))
+        insertion = dice.choices(vocabulary, k=dice.randint(0, 1))
+        end = start + dice.randint(0, 1)
+        changed[start:end] = insertion
+    return changed
 
 
 def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):
     earlier = EarlierText()
-    stored(study, 5000, LEFT)
+    store_problem(study, 5000, LEFT)
     earlier.nearest(study, [LEFT])
     assert len(earlier._missing) == MOST_MISSING
     clock.pass_minutes(PATIENCE.total_seconds() / 60)
@@ -64,6 +75,6 @@ def test_numbers_that_never_come_are_not_looked_for_for_ever(study, clock):
 
 def test_the_nearest_of_several_texts_counts(study):
     earlier = EarlierText()
-    stored(study, 1, LEFT)
+    store_problem(study, 1, LEFT)
     assert earlier.nearest(study, [RIGHT, LEFT]) == 1
     assert earlier.nearest(study, []) == 0

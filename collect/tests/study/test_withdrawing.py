@@ -1,4 +1,4 @@
-"""Withdrawing: what somebody wrote and said is gone, from the database and from every file; their pay is not."""
+"""Texts and votes of a worker who withdraws are gone from the database and every file, but their pay stays."""
 
 import json
 
@@ -27,12 +27,12 @@ from winokit_collect.study.schema import (
     Worker,
 )
 
-PID = {"PROLIFIC_PID": "5f8a1b2c3d4e5f6a7b8c9d0e", "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"}
+ARRIVAL = {"PROLIFIC_PID": "5f8a1b2c3d4e5f6a7b8c9d0e", "STUDY_ID": "60aa27810f15", "SESSION_ID": "60c8d1ddf5b2"}
 
 
 @pytest.fixture
 def played(study, crew):
-    """Two authors with a pair each, and three judges who have judged all four problems."""
+    """A study, its two authors with a pair each, and three judges who have judged all four problems."""
     authors = [crew.newcomer(study) for _ in range(2)]
     for number, author in enumerate(authors):
         crew.write(study, author, 7 * number)
@@ -43,12 +43,14 @@ def played(study, crew):
     return study, authors, judges
 
 
-def exported(study, folder):
+def export_files(study, folder):
+    """Export the study, and return the text of each file by name."""
     export(study, folder)
     return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
 
 
-def places(study):
+def task_counters(study):
+    """Kind, asked, accepted and held votes of each task."""
     with study.store.read() as session:
         return [(task.kind, task.asked, task.accepted, task.held) for task in session.scalars(select(Task))]
 
@@ -56,12 +58,14 @@ def places(study):
 def test_a_judges_votes_are_taken_out_and_asked_for_again(played, tmp_path, crew):
     study, _, judges = played
     assert progress.snapshot(study).problems["valid"] == 4
-    done = withdraw(study, judges[0].code, "requester:ann")
-    assert (done.judgements, done.texts, done.is_forgotten) == (4, 0, True)
-    files = exported(study, tmp_path / "out")
+    report = withdraw(study, judges[0].code, "requester:ann")
+    assert (report.judgements, report.texts) == (4, 0)
+    assert report.is_forgotten
+    files = export_files(study, tmp_path / "out")
     assert judges[0].code not in files["votes.jsonl"] + files["workers.jsonl"] + files["others.jsonl"]
     assert "spaniel" not in files["problems.jsonl"]  # no problem has three votes now
-    assert {place for place in places(study) if place[0] == "validate"} == {("validate", 3, 2, 0)}
+    validate_counters = {counters for counters in task_counters(study) if counters[0] == "validate"}
+    assert validate_counters == {("validate", 3, 2, 0)}
     somebody = crew.newcomer(study)
     for _ in range(4):
         crew.vote(study, somebody)
@@ -71,18 +75,20 @@ def test_a_judges_votes_are_taken_out_and_asked_for_again(played, tmp_path, crew
 def test_an_authors_sentences_are_gone_with_what_was_said_about_them(played, tmp_path):
     study, authors, _ = played
     withdraw(study, authors[0].code, "requester:ann")
-    files = exported(study, tmp_path / "out")
+    files = export_files(study, tmp_path / "out")
     everything = "".join(text for name, text in files.items() if name != "ledger.csv")
     assert "squeeze under the garden gate" not in everything
     assert authors[0].code not in everything
-    left = winokit.load(tmp_path / "out" / "problems.jsonl")
-    assert (len(left), len(left.groups)) == (2, 1)
-    ids = {problem.id for problem in left}
-    assert {json.loads(line)["problem"] for line in files["votes.jsonl"].splitlines()} == ids
+    problems = winokit.load(tmp_path / "out" / "problems.jsonl")
+    assert len(problems) == 2
+    assert len(problems.groups) == 1
+    votes = [json.loads(line) for line in files["votes.jsonl"].splitlines()]
+    assert {vote["problem"] for vote in votes} == {problem.id for problem in problems}
     with study.store.read() as session:
-        stored = json.dumps([list(row) for row in session.execute(select(ProblemRow.before, ProblemRow.candidates))])
+        stored_rows = session.execute(select(ProblemRow.before, ProblemRow.candidates)).all()
         fields = session.scalars(select(Submission.fields).where(Submission.worker_id == authors[0].id)).all()
-    assert "terrier can squeeze" not in stored
+    stored_text = json.dumps([list(row) for row in stored_rows])
+    assert "terrier can squeeze" not in stored_text
     assert fields == [{}]
 
 
@@ -90,23 +96,23 @@ def test_nobody_is_asked_about_a_sentence_that_is_gone(study, crew):
     author = crew.newcomer(study)
     judge = crew.newcomer(study)
     crew.write(study, author)
-    under_way = tasks.lease(study, judge.id, "validate")
+    open_task = tasks.lease(study, judge.id, "validate")
     withdraw(study, author.code, "requester:ann")
     with pytest.raises(NotNow):
         tasks.lease(study, crew.newcomer(study).id, "validate")
-    receipt = submissions.submit(study, judge.id, under_way.token, crew.ballot(under_way))
+    receipt = submissions.submit(study, judge.id, open_task.token, crew.ballot(open_task))
     assert (receipt.counted, receipt.cents) == (False, 3)  # kept and paid, as the study pays for late work
-    assert [held for *_, held in places(study)] == [0] * len(places(study))
+    assert {held for _, _, _, held in task_counters(study)} == {0}
 
 
 def test_pay_stays_as_it_was(played, tmp_path):
     study, authors, judges = played
-    before = ledger.balances(study)
+    balances_before = ledger.balances(study)
     for worker in (authors[0], judges[0]):
         withdraw(study, worker.code, "requester:ann")
-    assert ledger.balances(study) == before
+    assert ledger.balances(study) == balances_before
     assert withdraw(study, judges[1].code, "requester:ann").open_cents == 12
-    assert judges[0].code in exported(study, tmp_path / "out")["ledger.csv"]
+    assert judges[0].code in export_files(study, tmp_path / "out")["ledger.csv"]
 
 
 def test_drafts_signals_and_answers_are_deleted(make_study, crew):
@@ -121,41 +127,44 @@ def test_drafts_signals_and_answers_are_deleted(make_study, crew):
         for table in (Draft, Event, QuizAttempt, Vote):
             assert session.scalars(select(table)).all() == []
         assert session.scalar(select(Lease.state)) == "released"
-        known = session.scalars(select(Worker)).one()
-    assert (known.native_speaker, known.has_seen_wsc, known.state) == (None, None, "withdrawn")
+        row = session.scalars(select(Worker)).one()
+    assert row.native_speaker is None
+    assert row.has_seen_wsc is None
+    assert row.state == "withdrawn"
 
 
 def test_whoever_has_withdrawn_stays_out(study, crew):
     worker = crew.newcomer(study)
     withdraw(study, worker.code, "requester:ann")
     assert workers.step_of(study, workers.get(study, worker.code)) == "withdrawn"
-    for change in (
-        lambda: moderation.unblock(study, worker.code, "requester:ann"),
-        lambda: moderation.block(study, worker.code, "again", "requester:ann"),
-        lambda: withdraw(study, worker.code, "requester:ann"),
-    ):
-        with pytest.raises(NotNow, match="has withdrawn"):
-            change()
+    with pytest.raises(NotNow, match="has withdrawn"):
+        moderation.unblock(study, worker.code, "requester:ann")
+    with pytest.raises(NotNow, match="has withdrawn"):
+        moderation.block(study, worker.code, "again", "requester:ann")
+    with pytest.raises(NotNow, match="has withdrawn"):
+        withdraw(study, worker.code, "requester:ann")
     with pytest.raises(NotFound):
         withdraw(study, "w-nobody", "requester:ann")
 
 
 def test_who_they_are_is_forgotten_once_they_are_paid(make_study, crew, monkeypatch):
-    study = make_study(platform={"name": "prolific", "study_id": PID["STUDY_ID"], "completion_code": "CODE"})
-    for told in ("verify", "approve"):
-        monkeypatch.setattr(Prolific, told, lambda self, visitor: None)
-    for asked in ("look", "reward"):
-        monkeypatch.setattr(Prolific, asked, lambda self, about: None)
+    platform = {"name": "prolific", "study_id": ARRIVAL["STUDY_ID"], "completion_code": "CODE"}
+    study = make_study(platform=platform)
+    for name in ("verify", "approve"):
+        monkeypatch.setattr(Prolific, name, lambda self, visitor: None)
+    for name in ("look", "reward"):
+        monkeypatch.setattr(Prolific, name, lambda self, subject: None)
     monkeypatch.setattr(Prolific, "tally", lambda self, visitor, cents: 0)
     monkeypatch.setattr(Prolific, "reserve", lambda self, visitor, cents, note, reference: reference)
     monkeypatch.setattr(Prolific, "bonus", lambda self, visitor, cents, note, reference: "receipt")
     monkeypatch.setenv("PROLIFIC_API_TOKEN", "token")
-    worker = arrive(study, PID)
+    worker = arrive(study, ARRIVAL)
     workers.consent(study, worker.id)
     workers.screen(study, worker.id, native_speaker=True, has_seen_wsc=False)
     crew.write(study, worker)
-    done = withdraw(study, worker.code, "requester:ann")
-    assert (done.open_cents, done.is_forgotten) == (40, False)
+    report = withdraw(study, worker.code, "requester:ann")
+    assert report.open_cents == 40
+    assert not report.is_forgotten
     assert payout.plan(study, "requester:ann") == 1
     payout.run(study)
     assert ledger.entries(study)[0].settlement == "receipt"
@@ -178,7 +187,9 @@ def test_what_is_gone_can_be_looked_at_by_requesters(played):
     study, authors, judges = played
     for worker in (authors[0], judges[0]):
         withdraw(study, worker.code, "requester:ann")
-    assert listings.problem(study, 1)[0].withdrawn
+    problem, _ = listings.problem(study, 1)
+    assert problem.withdrawn
     assert listings.problems(study, status="withdrawn").total == 2
-    assert listings.submissions(study, worker=judges[0].code).rows[0].why_not == "withdrawn by the worker"
-    assert {one.state for one in quality.workers(study)} == {"active", "withdrawn"}
+    submission = listings.submissions(study, worker=judges[0].code).rows[0]
+    assert submission.why_not == "withdrawn by the worker"
+    assert {worker.state for worker in quality.workers(study)} == {"active", "withdrawn"}

@@ -1,4 +1,4 @@
-"""Feedback on a form: the rules of `winokit check`, half filled in or whole; and the adversary."""
+"""Feedback on a form follows the rules of `winokit check`, and the adversary is asked about it."""
 
 import sys
 import threading
@@ -16,22 +16,24 @@ from winokit_collect.study.writing import clean, read_twins
 LONG = "The terrier can squeeze under the garden gate but the spaniel cannot, so we never have to fetch _ back."
 
 
-def failing(study, fields, domain="physical"):
-    return {check.name for check in writing.WritingFeedback(study, fields, domain).checks if check.ok is False}
+def failed_checks(study, fields, domain="physical"):
+    """Names of the checks that a form fails."""
+    feedback = writing.WritingFeedback(study, fields, domain)
+    return {check.name for check in feedback.checks if check.ok is False}
 
 
 def test_good_twins_are_ready(study, crew):
-    told = writing.WritingFeedback(study, crew.form(), "physical")
-    assert told.ready
-    assert all(check.ok for check in told.checks)
-    assert told.words == (20, 20)
-    assert told.overlap == pytest.approx(19 / 20)
+    feedback = writing.WritingFeedback(study, crew.form(), "physical")
+    assert feedback.ready
+    assert all(check.ok for check in feedback.checks)
+    assert feedback.words == (20, 20)
+    assert feedback.overlap == pytest.approx(19 / 20)
 
 
 def test_an_empty_form_is_neither_right_nor_wrong(study):
-    told = writing.WritingFeedback(study, {}, "physical")
-    assert not told.ready
-    assert {check.ok for check in told.checks} == {None}
+    feedback = writing.WritingFeedback(study, {}, "physical")
+    assert not feedback.ready
+    assert {check.ok for check in feedback.checks} == {None}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_an_empty_form_is_neither_right_nor_wrong(study):
 )
 def test_each_broken_rule_is_told(study, crew, changes, rule):
     fields = crew.form(**changes)
-    assert rule in failing(study, fields)
+    assert rule in failed_checks(study, fields)
     assert not writing.WritingFeedback(study, fields, "physical").ready
 
 
@@ -58,19 +60,20 @@ def test_the_form_and_winokit_check_find_the_same(study, crew):
     for changes in ({}, {"anchor": "fence"}, {"answer_2": "2"}, {"second": LONG}, {"candidate_1": "the poodle"}):
         fields = crew.form(**changes)
         pair = read_twins(fields).problems("en", "physical")
-        found = {broken.rule for broken in twin_rules.broken_rules([p.replace(group="g") for p in pair], [0, 1])}
-        assert failing(study, fields) == found
+        twins = [problem.replace(group="g") for problem in pair]
+        broken_rules = {broken.rule for broken in twin_rules.broken_rules(twins, [0, 1])}
+        assert failed_checks(study, fields) == broken_rules
 
 
 def test_the_words_that_differ_are_marked(study, crew):
-    told = writing.WritingFeedback(study, crew.form())
-    assert [span.text.strip() for span in told.first if span.differs] == ["never"]
-    assert [span.text.strip() for span in told.second if span.differs] == ["always"]
-    assert "".join(span.text for span in told.first) == LONG
+    feedback = writing.WritingFeedback(study, crew.form())
+    assert [span.text.strip() for span in feedback.first if span.differs] == ["never"]
+    assert [span.text.strip() for span in feedback.second if span.differs] == ["always"]
+    assert "".join(span.text for span in feedback.first) == LONG
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "words"),
+    ("first", "second", "words"),
     [
         ("It was empty.", "It was full.", ("empty", "full")),
         ("It was too big, sadly.", "It was small, sadly.", ("too big", "small")),
@@ -78,8 +81,8 @@ def test_the_words_that_differ_are_marked(study, crew):
         ("It was not red.", "It was red.", ("not", "")),
     ],
 )
-def test_special_words_are_what_differs_without_punctuation(one, other, words):
-    assert writing.special_words(one, other) == words
+def test_special_words_are_what_differs_without_punctuation(first, second, words):
+    assert writing.special_words(first, second) == words
 
 
 def test_something_like_an_earlier_submission_is_refused(study, crew):
@@ -87,11 +90,11 @@ def test_something_like_an_earlier_submission_is_refused(study, crew):
     second = crew.newcomer(study)
     crew.write(study, first)
     copied = crew.form(first=LONG.replace("fetch", "bring"), second=LONG.replace("never", "often"))
-    assert failing(study, copied) == {"new"}
+    assert failed_checks(study, copied) == {"new"}
     token = tasks.lease(study, second.id, "write").token
     with pytest.raises(Incomplete, match="too similar"):
         submissions.submit(study, second.id, token, copied)
-    assert failing(study, crew.form(5)) == set()
+    assert failed_checks(study, crew.form(5)) == set()
 
 
 def test_a_form_with_something_missing_says_what_by_field(study, crew):
@@ -155,15 +158,20 @@ def test_a_pair_that_fools_the_model_and_is_given_away_is_not_praised(make_study
 
 def test_the_model_is_asked_once_about_a_pair(make_study, crew, monkeypatch):
     study = make_study(adversary={"model": "random"})
-    asked = []
-    score = adversary.score_variants
-    monkeypatch.setattr(adversary, "score_variants", lambda *told: asked.append(1) or score(*told))
-    shown = adversary.ask(study, crew.form())
+    calls = []
+    score_variants = adversary.score_variants
+
+    def count_call(*arguments):
+        calls.append(arguments)
+        return score_variants(*arguments)
+
+    monkeypatch.setattr(adversary, "score_variants", count_call)
+    verdict = adversary.ask(study, crew.form())
     crew.write(study, crew.newcomer(study))
-    assert adversary.ask(study, crew.form()) == shown
-    assert len(asked) == 1
+    assert adversary.ask(study, crew.form()) == verdict
+    assert len(calls) == 1
     adversary.ask(study, crew.form(7))
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 def test_an_adversary_that_does_not_answer_stops_nobody(make_study, crew):
@@ -189,44 +197,48 @@ SENSIBLE = {
 TOPIC = {"topic": "How to help a neighbor in the garden", "words": ["ladder", "hedge", "rake"]}
 
 
-def warned(study, topic=TOPIC, **changes):
-    told = writing.WritingFeedback(study, SENSIBLE | changes, "social", (), topic)
-    return told.warning_names, told.ready
+def warn_writer(study, topic=TOPIC, **changes):
+    """Names of the warnings about sensible twins with changes, and whether the pair may be handed in."""
+    feedback = writing.WritingFeedback(study, SENSIBLE | changes, "social", (), topic)
+    return feedback.warning_names, feedback.ready
 
 
 def test_sensible_twins_are_not_warned_of(make_study):
-    assert warned(make_study(rules={"warn": True})) == ("", True)
+    assert warn_writer(make_study(rules={"warn": True})) == ("", True)
 
 
 def test_warnings_can_be_answered_and_only_those_that_were_shown(make_study):
     study = make_study(rules={"warn": True})
     swapped = {"second": SENSIBLE["first"].replace("_ was too tired", "_ is too tired")}
-    assert warned(study, **swapped) == ("telling_change", False)
-    assert warned(study, **swapped, meant="telling_change") == ("telling_change", True)
-    assert warned(study, **swapped, meant="language") == ("telling_change", False)
-    off = {**TOPIC, "topic": "How to plant tulip bulbs"}
-    assert "anchor_topic" in warned(study, off, anchor="further")[0]
+    assert warn_writer(study, **swapped) == ("telling_change", False)
+    assert warn_writer(study, **swapped, meant="telling_change") == ("telling_change", True)
+    assert warn_writer(study, **swapped, meant="language") == ("telling_change", False)
+    other_topic = {**TOPIC, "topic": "How to plant tulip bulbs"}
+    names, _ = warn_writer(study, other_topic, anchor="further")
+    assert "anchor_topic" in names
 
 
 def test_gibberish_and_another_language_are_warned_of(make_study):
     study = make_study(rules={"warn": True})
     german = "Anna gab Emma die schwere ladder, weil _ im Garten viel zu {} war und nicht mehr weiter konnte."
-    assert "language" in warned(study, first=german.format("müde"), second=german.format("stark"))[0]
+    names, _ = warn_writer(study, first=german.format("müde"), second=german.format("stark"))
+    assert "language" in names
     noise = "qwe Anna asd zxc ladder Emma rty fgh vbn _ uio jkl was pou lkj {} mnb hgf"
-    assert "makes_sense" in warned(study, first=noise.format("hjk"), second=noise.format("poi"))[0]
+    names, _ = warn_writer(study, first=noise.format("hjk"), second=noise.format("poi"))
+    assert "makes_sense" in names
 
 
 def test_an_answer_is_stored_with_the_pair_and_asked_for_first(make_study, crew):
     study = make_study(rules={"warn": True}, tasks={"social_share": 1})
     worker = crew.newcomer(study)
     token = tasks.lease(study, worker.id, "write").token
-    fields = SENSIBLE | {"second": SENSIBLE["first"].replace("_ was too", "_ is too"), "anchor": "garden"}
+    second = SENSIBLE["first"].replace("_ was too", "_ is too")
+    fields = SENSIBLE | {"second": second, "anchor": "garden"}
     with pytest.raises(Incomplete) as caught:
         submissions.submit(study, worker.id, token, fields)
     assert list(caught.value.problems) == ["meant"]
-    names = writing.WritingFeedback(
-        study, fields, "social", (), tasks.look(study, worker.id, token).topic
-    ).warning_names
+    topic = tasks.look(study, worker.id, token).topic
+    names = writing.WritingFeedback(study, fields, "social", (), topic).warning_names
     submissions.submit(study, worker.id, token, fields | {"meant": names, "meant_why": "tense decides"})
     with study.store.read() as session:
         stored = session.scalar(select(Submission.fields))
@@ -238,10 +250,15 @@ def test_tries_are_counted_by_version(make_study, crew):
     worker = crew.newcomer(study)
     token = tasks.lease(study, worker.id, "write").token
 
-    def left(number, take=True):
+    def count_tries_left(number, take=True):
         return adversary.tries_left(study, worker.id, token, crew.form(number), take=take)
 
-    assert [left(0), left(0), left(1), left(1, take=False), left(2), left(0)] == [1, 1, 0, 0, -1, 0]
+    assert count_tries_left(0) == 1
+    assert count_tries_left(0) == 1
+    assert count_tries_left(1) == 0
+    assert count_tries_left(1, take=False) == 0
+    assert count_tries_left(2) == -1
+    assert count_tries_left(0) == 0
 
 
 def test_a_model_that_hangs_is_given_up_on_and_claims_nothing(make_study, crew, tmp_path, monkeypatch):
@@ -263,9 +280,11 @@ def test_a_model_that_hangs_is_given_up_on_and_claims_nothing(make_study, crew, 
 
 
 def test_a_model_that_cannot_decide_is_not_fooled(make_study, crew, tmp_path, monkeypatch):
-    (tmp_path / "undecided.py").write_text("def score(before, after, candidates, pronoun):\n    return (1, 1)\n")
+    model = "def score(before, after, candidates, pronoun):\n    return (1, 1)\n"
+    (tmp_path / "undecided.py").write_text(model)
     monkeypatch.syspath_prepend(str(tmp_path))
-    verdict = adversary.ask(make_study(adversary={"model": "python:undecided:score"}), crew.form())
+    study = make_study(adversary={"model": "python:undecided:score"})
+    verdict = adversary.ask(study, crew.form())
     assert (verdict.right, verdict.fooled) == ((None, None), False)
     assert "could not be asked" in verdict.message
 
@@ -273,18 +292,20 @@ def test_a_model_that_cannot_decide_is_not_fooled(make_study, crew, tmp_path, mo
 def test_people_go_on_where_no_thread_can_be_started_to_ask_a_model(make_study, crew, monkeypatch):
     study = make_study(adversary={"model": "random"})
 
-    def refused(thread):
+    def refuse_to_start(thread):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
     verdict = adversary.ask(study, crew.form())
     assert (verdict.right, verdict.fooled) == ((None, None), False)
 
 
 def test_a_model_says_how_sure_it_is(make_study, crew, tmp_path, monkeypatch):
-    (tmp_path / "sure.py").write_text("def score(before, after, candidates, pronoun):\n    return (0.25, 0.75)\n")
+    model = "def score(before, after, candidates, pronoun):\n    return (0.25, 0.75)\n"
+    (tmp_path / "sure.py").write_text(model)
     monkeypatch.syspath_prepend(str(tmp_path))
-    verdict = adversary.ask(make_study(adversary={"model": "python:sure:score"}), crew.form())
+    study = make_study(adversary={"model": "python:sure:score"})
+    verdict = adversary.ask(study, crew.form())
     assert (verdict.sure, verdict.chosen) == ((0.75, 0.75), ("the spaniel", "the spaniel"))
     assert verdict.right == (True, False)
 

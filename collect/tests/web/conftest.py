@@ -12,7 +12,7 @@ import uvicorn
 from collect_support.crew import Crew, form
 from collect_support.passwords import quick_hashes  # noqa: F401
 from collect_support.people import PASSWORD, Browser
-from collect_support.real_browser import EXPECTED
+from collect_support.real_browser import EXPECTED_MESSAGES
 from collect_support.studies import Clock, ClockOfAll, studies_in
 from fastapi import FastAPI
 from support.waiting import HANGS, until
@@ -60,15 +60,18 @@ def requester(app: FastAPI, study: Study) -> Browser:
 
 @pytest.fixture
 def refused(study: Study) -> Callable[[], list[tuple[str, str, int]]]:
-    """What the audit log says was refused: who, where, with which status."""
-    return lambda: [
-        (line.actor, line.target, line.detail["status"]) for line in listings.log_entries(study, action="refused")
-    ]
+    """A function that lists the refusals in the audit log, newest first, as (actor, address, status)."""
+
+    def list_refusals() -> list[tuple[str, str, int]]:
+        lines = listings.log_entries(study, action="refused")
+        return [(line.actor, line.target, line.detail["status"]) for line in lines]
+
+    return list_refusals
 
 
 @pytest.fixture
 def browser_of() -> Callable[..., Browser]:
-    """Makes browsers for other studies than the usual one."""
+    """A function that makes a browser for another study than the usual one."""
     return lambda study, **options: Browser(create_app(study, **options))
 
 
@@ -89,37 +92,40 @@ def password() -> str:
 
 @pytest.fixture
 def address(study: Study) -> Iterator[str]:
-    """Where the study is served, on a port that the system chose."""
+    """The URL at which the study is served, on a port that the system chose."""
     server = uvicorn.Server(uvicorn.Config(create_app(study), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
     until(lambda: server.started)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    _, port = server.servers[0].sockets[0].getsockname()
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()
 
 
 @pytest.fixture
 def person(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Makes people with a browser of their own, which must stay silent and must not ask anybody but the study.
+    """A function that opens a page in a new browser. The test fails if one reports an error or asks another server.
 
-    A question that a page asks in a window of its own is trouble, unless they are said to be sure.
+    It also fails if a page asks for confirmation in a dialog, unless `is_sure`, which accepts all dialogs.
     """
     trouble: list[str] = []
     contexts: list[Any] = []
 
-    def make(*, is_sure: bool = False, **options: Any) -> Any:
+    def open_page(*, is_sure: bool = False, **options: Any) -> Any:
         context = chromium.new_context(base_url=address, **options)
         context.set_default_timeout(1000 * HANGS)
-        context.on("console", lambda message: EXPECTED.search(message.text) or trouble.append(message.text))
+        context.on("console", lambda message: EXPECTED_MESSAGES.search(message.text) or trouble.append(message.text))
         context.on("weberror", lambda error: trouble.append(str(error.error)))
-        asks = (lambda box: box.accept()) if is_sure else (lambda box: trouble.append(f"dialog: {box.message}"))
-        context.on("dialog", asks)
-        context.on("request", lambda asked: asked.url.startswith(address) or trouble.append(asked.url))
+        if is_sure:
+            context.on("dialog", lambda dialog: dialog.accept())
+        else:
+            context.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
+        context.on("request", lambda request: request.url.startswith(address) or trouble.append(request.url))
         contexts.append(context)
         return context.new_page()
 
-    yield make
+    yield open_page
     for context in contexts:
         context.close()
     assert trouble == []

@@ -1,4 +1,4 @@
-"""A whole small study in a real browser: the requester sets it up, six workers write, validate and judge."""
+"""A requester and six workers play a small study in a real browser, by mouse and by keyboard."""
 
 import itertools
 import re
@@ -19,7 +19,18 @@ from winokit_collect.study.config import AdversaryConfig
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 
 KINDS = ["write", "validate", "switchable", "associative"]
-RIGHT = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
+RIGHT_CANDIDATES = {"never": "the spaniel", "always": "the terrier", "tall": "the blue jar", "short": "the green jar"}
+ROLES_WITH_NAMES = (
+    "textbox",
+    "radio",
+    "checkbox",
+    "button",
+    "link",
+    "combobox",
+    "spinbutton",
+    "searchbox",
+    "image",
+)
 
 
 @pytest.fixture
@@ -27,18 +38,18 @@ def study(make_study):
     return make_study(tasks={"kinds": KINDS, "twins": 2, "social_share": 0, "votes": 3}, contact="the requester")
 
 
-def write_by_keyboard(page, told):
-    """Write twins without touching anything but the keyboard."""
+def write_by_keyboard(page, twins):
+    """Write twins with the keyboard alone, and hand them in."""
     tab_to(page, "form[action='/begin/write'] button")
     page.keyboard.press("Enter")
     page.wait_for_selector("#twins")
     for name in ("anchor", "candidate_1", "candidate_2", "first"):
         tab_to(page, f"#{name}")
-        page.keyboard.type(told[name])
+        page.keyboard.type(twins[name])
     tab_to(page, "[name=answer_1]")
-    page.keyboard.press("Space" if told["answer_1"] == "1" else "ArrowDown")
+    page.keyboard.press("Space" if twins["answer_1"] == "1" else "ArrowDown")
     tab_to(page, "#second")
-    page.keyboard.type(told["second"])
+    page.keyboard.type(twins["second"])
     page.wait_for_selector("text=Ready to submit")
     page.wait_for_selector("text=Draft saved")
     assert "All rules are met" in page.inner_text("#summary")
@@ -47,11 +58,11 @@ def write_by_keyboard(page, told):
     page.wait_for_url("**/begin")
 
 
-def write_after_closing_the_tab(page, told):
-    """Write half, close the tab, come back in another, and finish with the buttons that save typing."""
+def write_after_closing_the_tab(page, twins):
+    """Write half of the twins, close the tab, and finish in a new one, which is returned."""
     page.click("form[action='/begin/write'] button")
     page.wait_for_selector("[data-copy-first]")  # shown by the script that also saves
-    page.fill("#first", told["first"])
+    page.fill("#first", twins["first"])
     address = page.url
     page.close()
     page = page.context.new_page()
@@ -59,14 +70,16 @@ def write_after_closing_the_tab(page, told):
     while not page.input_value("#first"):  # what a closing tab sends may arrive after the new one has asked
         page.wait_for_timeout(100)
         page.reload()
-    assert page.input_value("#first") == told["first"]
+    assert page.input_value("#first") == twins["first"]
     for name in ("anchor", "candidate_1", "candidate_2"):
-        page.fill(f"#{name}", told[name])
+        page.fill(f"#{name}", twins[name])
     page.click("[data-copy-first]")
-    assert page.input_value("#second") == told["first"]
-    page.fill("#second", told["second"])
-    page.check(f"[name=answer_1][value='{told['answer_1']}']")
-    assert page.is_checked(f"[name=answer_2][value='{3 - int(told['answer_1'])}']")
+    assert page.input_value("#second") == twins["first"]
+    page.fill("#second", twins["second"])
+    first_answer = int(twins["answer_1"])
+    second_answer = 3 - first_answer
+    page.check(f"[name=answer_1][value='{first_answer}']")
+    assert page.is_checked(f"[name=answer_2][value='{second_answer}']")
     page.wait_for_selector("text=Ready to submit")
     assert page.locator("mark").all_inner_texts() == ["tall", "short"]
     page.wait_for_selector("text=Draft saved")
@@ -76,7 +89,7 @@ def write_after_closing_the_tab(page, told):
 
 
 def judge_everything(page, kind):
-    """Vote on every task of a kind that there is; how many."""
+    """Vote on every task of a kind, and return the number of votes."""
     start = page.locator(f"form[action='/begin/{kind}'] button")
     if not start.count():
         return 0
@@ -85,11 +98,12 @@ def judge_everything(page, kind):
     while page.url.endswith("/vote"):
         if kind == "validate":
             word = re.search("never|always|tall|short", page.inner_text(".ballot .card .sentence >> nth=0"))[0]
-            page.check(f"#choice label:has-text('{RIGHT[word]}') input")
+            page.check(f"#choice label:has-text('{RIGHT_CANDIDATES[word]}') input")
             page.check("[name=equally_plausible][value=no]")
             page.check("[name=local_decides][value=no]")
         else:
-            page.check(f"[name=choice][value={'yes' if kind == 'switchable' else 'no'}]")
+            choice = "yes" if kind == "switchable" else "no"
+            page.check(f"[name=choice][value={choice}]")
         page.click(".send button")
         count += 1
     return count
@@ -130,22 +144,24 @@ def test_six_workers_and_a_requester_play_a_whole_study(study, person, tmp_path)
     with zipfile.ZipFile(tmp_path / "export.zip") as packed:
         packed.extractall(tmp_path / "export")
     problems = tmp_path / "export" / "problems.jsonl"
-    checked = CliRunner().invoke(command_line, ["check", str(problems)])
-    assert checked.exit_code == 0, checked.output
+    result = CliRunner().invoke(command_line, ["check", str(problems)])
+    assert result.exit_code == 0, result.output
     data = winokit.load(problems)
-    assert (len(data), len(data.groups)) == (4, 2)
-    assert winokit.audit(data, model="random").find("accuracy", "all", "accuracy").n == 4
+    assert len(data) == 4
+    assert len(data.groups) == 2
+    run = winokit.audit(data, model="random")
+    assert run.find("accuracy", "all", "accuracy").n == 4
 
 
 def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
     page = join(person(), invites.create(study).path)
-    on_its_way = []
-    page.route("**/htmx.min.js*", lambda route: on_its_way.append(route))
+    waiting_routes = []
+    page.route("**/htmx.min.js*", lambda route: waiting_routes.append(route))
     page.click("form[action='/begin/write'] button", no_wait_after=True)
     page.fill("#first", PAIRS[0]["first"])
-    while not on_its_way:
+    while not waiting_routes:
         page.wait_for_timeout(20)
-    on_its_way[0].continue_()
+    waiting_routes[0].continue_()
     page.wait_for_selector("text=Draft saved")
     assert "words (allowed: 15 to 30)" in page.inner_text("#note-first")
 
@@ -153,13 +169,14 @@ def test_what_is_typed_before_the_scripts_have_come_is_saved_too(study, person):
 def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, monkeypatch):
     has_been_seen = threading.Event()
 
-    def slowly(told):
+    def judge_slowly(twins):
         has_been_seen.wait(HANGS)
         return AdversaryVerdict("slow", "", "", (True, False), True, True, "The model does not solve both.")
 
     monkeypatch.setattr(study.adversary, "spec", "slow")
-    monkeypatch.setattr(study.adversary, "judge", slowly)
-    monkeypatch.setattr(study, "config", study.config.model_copy(update={"adversary": AdversaryConfig(model="slow")}))
+    monkeypatch.setattr(study.adversary, "judge", judge_slowly)
+    config = study.config.model_copy(update={"adversary": AdversaryConfig(model="slow")})
+    monkeypatch.setattr(study, "config", config)
     page = join(person(), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
@@ -175,10 +192,11 @@ def test_a_slow_model_is_waited_for_while_the_draft_saves_itself(study, person, 
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(study, person, width):
-    requester = set_up(person(viewport={"width": width, "height": 800}), study)
+    viewport = {"width": width, "height": 800}
+    requester = set_up(person(viewport=viewport), study)
     requester.goto("/requester/invites")
     requester.click("main button >> text=Create")
-    worker = join(person(viewport={"width": width, "height": 800}), requester.input_value("#link-1"))
+    worker = join(person(viewport=viewport), requester.input_value("#link-1"))
     assert overflow(worker) == 0
     worker.click("form[action='/begin/write'] button")
     worker.fill("#first", PAIRS[0]["first"] + "x" * 200)
@@ -207,27 +225,28 @@ def test_without_scripts_the_form_is_sent_and_says_what_is_missing(study, chromi
     context.close()
 
 
-def controls(page):
-    """Role and name of everything that can be used, as a screen reader gets them."""
+def accessible_elements(page):
+    """Role and name of every element of a page, as a screen reader gets them."""
     session = page.context.new_cdp_session(page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()
-    shown = [node for node in nodes if not node.get("ignored")]
-    return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in shown if "role" in node]
+    elements = [node for node in nodes if "role" in node and not node.get("ignored")]
+    return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in elements]
 
 
 def look_over(page):
-    """What a page must have whatever it shows: one h1, headings in order, a language, a name for every control."""
+    """Assert that a page has one h1, headings in order, a language and a name for every control."""
     page.wait_for_load_state()
-    for role, name in controls(page):
-        if role in ("textbox", "radio", "checkbox", "button", "link", "combobox", "spinbutton", "searchbox", "image"):
+    for role, name in accessible_elements(page):
+        if role in ROLES_WITH_NAMES:
             assert name.strip(), (page.url, role)
     levels = page.evaluate(
         "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].filter(h => h.checkVisibility()).map(h => +h.tagName[1])"
     )
     assert levels.count(1) == 1, (page.url, levels)
     assert levels[0] == 1, (page.url, levels)
-    assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), (page.url, levels)
+    steps = [after - before for before, after in itertools.pairwise(levels)]
+    assert max(steps, default=0) <= 1, (page.url, levels)
     assert page.evaluate("document.documentElement.lang") == "en"
     assert page.locator("main").count() == 1
 
@@ -268,10 +287,12 @@ def test_every_page_can_be_listened_to(study, person):
 def test_what_changes_while_one_writes_is_said_aloud_and_stays_still_for_those_who_ask(study, person):
     page = join(person(reduced_motion="reduce"), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
-    said = page.locator("[role=status][aria-live=polite]")
-    assert said.count() == 1
+    live_region = page.locator("[role=status][aria-live=polite]")
+    assert live_region.count() == 1
     page.fill("#first", "Too short")
-    playwright.expect(said).to_contain_text("First sentence: 15 to 30 words expected, found 2", timeout=1000 * HANGS)
+    playwright.expect(live_region).to_contain_text(
+        "First sentence: 15 to 30 words expected, found 2", timeout=1000 * HANGS
+    )
     moving = "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
     assert page.evaluate(f"{moving}.length") == 0
 
@@ -296,40 +317,42 @@ def test_back_after_handing_in_shows_what_was_handed_in_and_corrects_it(study, p
     page.go_back()
     page.wait_for_selector("text=you can correct it")
     assert page.input_value("#first") == PAIRS[0]["first"]
-    better = {side: PAIRS[0][side].replace("the garden gate", "our garden gate") for side in ("first", "second")}
-    for side, text in better.items():
-        page.fill(f"#{side}", text)
+    for side in ("first", "second"):
+        page.fill(f"#{side}", PAIRS[0][side].replace("the garden gate", "our garden gate"))
+    corrected_text = page.input_value("#first")
     page.wait_for_selector("text=Ready to submit")
     drafts = []
-    page.on("request", lambda asked: asked.url.endswith("/draft") and drafts.append(asked))
+    page.on("request", lambda request: request.url.endswith("/draft") and drafts.append(request))
     page.clock.run_for(60_000)  # longer than a draft would wait
     assert page.locator("text=Draft saved").count() == 0
     assert drafts == []
     page.click(".send button")
     page.wait_for_url("**/begin")
     assert "your correction has been saved" in page.inner_text(".notice")
-    assert [submission.fields["first"] for submission in listings.submissions(study).rows] == [better["first"]]
+    (submission,) = listings.submissions(study).rows
+    assert "our garden gate" in corrected_text
+    assert submission.fields["first"] == corrected_text
 
 
 def test_a_page_left_open_in_another_tab_does_not_claim_to_save(study, person):
     page = join(person(), invites.create(study).path)
     page.click("form[action='/begin/write'] button")
     page.wait_for_selector("[data-copy-first]")
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_selector("[data-copy-first]")
+    other_tab = page.context.new_page()
+    other_tab.goto(page.url)
+    other_tab.wait_for_selector("[data-copy-first]")
     page.goto("/begin")
     write_by_keyboard(page, PAIRS[0])
-    with other.expect_response("**/draft") as answer:
-        other.fill("#first", "Something else")
+    with other_tab.expect_response("**/draft") as answer:
+        other_tab.fill("#first", "Something else")
     assert answer.value.status == 409
-    other.wait_for_selector("text=Not saved")
-    assert "Draft saved" not in other.inner_text("main")
+    other_tab.wait_for_selector("text=Not saved")
+    assert "Draft saved" not in other_tab.inner_text("main")
 
 
 @pytest.fixture
 def judge(study, crew, person):
-    """Somebody with a ballot of three questions before them."""
+    """A page of a worker that shows a ballot of three questions."""
     crew.write(study, crew.newcomer(study))
     page = join(person(), invites.create(study).path)
     judge_everything(page, "associative")  # which comes before the whole
@@ -341,12 +364,14 @@ def judge(study, crew, person):
 
 def test_votes_go_by_keys_and_are_said_aloud(judge):
     task = judge.url
-    said = judge.locator("[data-chosen]")
+    live_region = judge.locator("[data-chosen]")
     for key, name in (("1", "choice"), ("2", "equally_plausible"), ("2", "local_decides")):
         assert judge.locator(f"#{name}[data-at-hand] kbd:visible").count() == 2
         judge.keyboard.press(key)
-        assert judge.locator(f"[name={name}]").nth(int(key) - 1).is_checked()
-        assert judge.locator(f"#{name} .option span").nth(int(key) - 1).inner_text() in said.text_content()
+        index = int(key) - 1
+        assert judge.locator(f"[name={name}]").nth(index).is_checked()
+        option_text = judge.locator(f"#{name} .option span").nth(index).inner_text()
+        assert option_text in live_region.text_content()
     assert judge.evaluate("document.activeElement.textContent").startswith("Send")
     judge.keyboard.press("Space")
     judge.wait_for_url(lambda url: url != task)

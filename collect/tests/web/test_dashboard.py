@@ -1,4 +1,4 @@
-"""Where bars and lines go."""
+"""Bars and lines of the dashboard are drawn at the right places, and its snapshots are kept for some seconds."""
 
 import re
 import threading
@@ -14,17 +14,21 @@ HEIGHT = 160
 WIDTH = 600
 
 
-def drawn(name, *values):
-    return str(getattr(_make_environment().get_template("requester_macros.html.j2").module, name)(*values))
+def draw_macro(name, *values):
+    """Call a macro of the requester's templates, and return the HTML that it draws."""
+    template = _make_environment().get_template("requester_macros.html.j2")
+    macro = getattr(template.module, name)
+    return str(macro(*values))
 
 
 def columns(days, kinds, most):
-    """Each box of the chart of days: its series, x, y and height."""
-    boxes = re.findall(
-        r'"kind-(\d)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"',
-        drawn("day_columns", days, kinds, most),
-    )
-    return [tuple(float(value) for value in box) for box in boxes]
+    """Series, x, y and height of each box of the chart of days."""
+    pattern = r'"kind-(\d)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"'
+    html = draw_macro("day_columns", days, kinds, most)
+    boxes = []
+    for series, x, y, height in re.findall(pattern, html):
+        boxes.append((int(series), float(x), float(y), float(height)))
+    return boxes
 
 
 @pytest.fixture
@@ -41,7 +45,8 @@ def test_a_snapshot_of_a_large_study_is_kept_for_some_seconds_and_then_made_anew
     assert snapshots.get() is first
     clock.pass_minutes(10 / 60)
     assert snapshots.get() is first
-    for thread in [thread for thread in threading.enumerate() if thread.name == "snapshot"]:
+    snapshot_threads = [thread for thread in threading.enumerate() if thread.name == "snapshot"]
+    for thread in snapshot_threads:
         thread.join()
     second = snapshots.get()
     assert second.at > first.at
@@ -53,10 +58,10 @@ def test_a_snapshot_is_shown_and_later_made_anew_though_no_thread_can_be_started
     snapshots = progress.KeptSnapshot(large)
     first = snapshots.get()
 
-    def refused(thread):
+    def refuse_to_start(thread):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
     for _ in range(2):
         clock.pass_minutes(10 / 60)
         assert snapshots.get() is first
@@ -94,7 +99,7 @@ def test_only_the_last_sixty_days_are_drawn():
 
 
 def test_the_cost_rises_from_nothing_to_what_was_spent():
-    curve = drawn("cost_curve", [0, 50, 100], 200)
+    curve = draw_macro("cost_curve", [0, 50, 100], 200)
     assert 'class="line" points="0.0,160.0 300.0,120.0 600.0,80.0"' in curve
     assert 'class="area" points="0,160 0.0,160.0 300.0,120.0 600.0,80.0 600,160"' in curve
     assert 'class="dot" cx="600" cy="80.0"' in curve
@@ -110,9 +115,9 @@ def test_there_is_no_chart_of_nothing(requester):
 
 def test_parts_of_a_bar_stand_side_by_side():
     parts = re.compile(r'class="series-(\d)" x="([\d.]+)" width="([\d.]+)"')
-    bar = drawn("bar", {"submitted": 3, "in progress": 0, "free": 1}, "parts")
+    bar = draw_macro("bar", {"submitted": 3, "in progress": 0, "free": 1}, "parts")
     assert parts.findall(bar) == [("0", "0.0", "75.0"), ("2", "75.0", "25.0")]
-    assert parts.findall(drawn("bar", {"submitted": 0, "free": 0}, "parts")) == []
+    assert parts.findall(draw_macro("bar", {"submitted": 0, "free": 0}, "parts")) == []
 
 
 def test_nobody_waits_for_a_count_when_a_study_has_just_become_large(monkeypatch, study):

@@ -1,7 +1,9 @@
-"""Coming in, by invite links and from platforms."""
+"""Workers come in by invite links and from platforms, each as one worker."""
+
+from itertools import product
 
 import pytest
-from collect_support.forging import another_letter
+from collect_support.forging import forge_signature
 from collect_support.people import Person
 from collect_support.stand_in import prolific_stand_in
 
@@ -11,7 +13,7 @@ PROLIFIC = {"PROLIFIC_PID": "5f0c1d2e3a4b5c6d7e8f9a0b", "STUDY_ID": "study12345"
 MTURK = {"workerId": "A1B2C3", "assignmentId": "ASSIGN1", "hitId": "HIT1"}
 
 
-def uses(study):
+def link_uses(study):
     return [link.invite.uses for link in invites.listing(study)]
 
 
@@ -21,9 +23,9 @@ def test_opening_a_link_does_not_use_it_up(study, stranger):
         page = stranger.get(path).text
         assert "Start" in page
         assert "Welcome back" not in page
-    assert uses(study) == [0]
+    assert link_uses(study) == [0]
     assert stranger.send(path).url.path == "/consent"
-    assert uses(study) == [1]
+    assert link_uses(study) == [1]
 
 
 def test_a_used_link_opens_nothing_for_somebody_else(study, stranger, worker, browser_of):
@@ -50,21 +52,22 @@ def test_a_revoked_link_opens_nothing(study, stranger):
 
 def test_a_forged_link_is_refused_and_logged(study, stranger, refused):
     path = invites.create(study).path
-    assert stranger.get(another_letter(path)).status_code == 403
+    assert stranger.get(forge_signature(path)).status_code == 403
     assert refused() == [("stranger", "/join/{token}", 403)]
 
 
 def test_a_link_of_another_study_is_refused(make_study, browser_of):
-    one = make_study()
-    other = make_study()
-    assert browser_of(one).get(invites.create(other).path).status_code == 403
+    study = make_study()
+    other_study = make_study()
+    path = invites.create(other_study).path
+    assert browser_of(study).get(path).status_code == 403
 
 
 def test_a_browser_that_is_in_does_not_become_a_second_worker(study, worker):
     path = invites.create(study).path
     assert "You are already taking part" in worker.get(path).text
     assert worker.send(path).url.path == "/begin"
-    assert sorted(uses(study)) == [0, 1]
+    assert sorted(link_uses(study)) == [0, 1]
 
 
 def test_two_people_can_share_a_computer(study, worker):
@@ -73,7 +76,7 @@ def test_two_people_can_share_a_computer(study, worker):
     worker.send("/sign-out")
     worker.get(path)
     assert worker.send(path).url.path == "/consent"
-    assert uses(study) == [1, 1]
+    assert link_uses(study) == [1, 1]
 
 
 def test_a_return_link_lets_a_worker_in_as_themselves(study, worker, stranger):
@@ -108,16 +111,16 @@ def prolific(make_study, books):
 
 def test_a_visit_from_prolific_is_not_taken_over_in_another_browser(prolific, browser_of):
     somebody = browser_of(prolific)
-    other = browser_of(prolific)
-    for browser in (somebody, other):
+    other_browser = browser_of(prolific)
+    for browser in (somebody, other_browser):
         browser.get("/start", params=PROLIFIC)
     for _ in range(2):  # pressed twice, or the answer was lost
         assert somebody.send("/start", **PROLIFIC).url.path == "/consent"
         somebody.get("/start", params=PROLIFIC)
-    answer = other.send("/start", **PROLIFIC)
+    answer = other_browser.send("/start", **PROLIFIC)
     assert answer.status_code == 403
     assert "started in another browser" in answer.text
-    assert other.get("/consent").status_code == 403
+    assert other_browser.get("/consent").status_code == 403
 
 
 def test_no_completion_code_before_there_is_anything_to_complete(prolific, browser_of):
@@ -147,9 +150,10 @@ def test_prolific_workers_go_back_with_the_code_for_how_it_went(prolific, browse
     assert "it is not for you this time" in somebody.seen
 
 
-@pytest.mark.parametrize("changed", [{"STUDY_ID": "another123"}, {"PROLIFIC_PID": "<script>"}, {"SESSION_ID": ""}])
-def test_an_address_that_prolific_did_not_make_is_refused(prolific, browser_of, changed):
-    assert browser_of(prolific).get("/start", params={**PROLIFIC, **changed}).status_code == 403
+@pytest.mark.parametrize("changes", [{"STUDY_ID": "another123"}, {"PROLIFIC_PID": "<script>"}, {"SESSION_ID": ""}])
+def test_an_address_that_prolific_did_not_make_is_refused(prolific, browser_of, changes):
+    answer = browser_of(prolific).get("/start", params=PROLIFIC | changes)
+    assert answer.status_code == 403
 
 
 def test_nobody_starts_by_that_address_in_a_study_of_plain_links(stranger):
@@ -176,33 +180,36 @@ def test_in_a_frame_of_mechanical_turk_the_way_leads_out_of_the_frame(make_study
 def test_no_address_sends_anybody_elsewhere(requester):
     requester.get("/requester")
     paths = ["/login?next=", "/login?url=", "/logout?to=", "/sign-out?to=", "/join/x?next=", "/start?next=", "/"]
-    for place in ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"):
-        for path in paths:
-            told = {"csrf": requester.token, "next": place}
-            for answer in (
-                requester.client.get(path + place.lstrip("/"), follow_redirects=False),
-                requester.client.post(path + place.lstrip("/"), data=told, follow_redirects=False),
-            ):
-                where = answer.headers.get("location", "/")
-                assert where.startswith("/")
-                assert not where.startswith(("//", "/\\"))
-                assert "evil" not in where
+    targets = ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)")
+    for target, path in product(targets, paths):
+        address = path + target.lstrip("/")
+        fields = {"csrf": requester.token, "next": target}
+        for answer in (
+            requester.client.get(address, follow_redirects=False),
+            requester.client.post(address, data=fields, follow_redirects=False),
+        ):
+            location = answer.headers.get("location", "/")
+            assert location.startswith("/")
+            assert not location.startswith(("//", "/\\"))
+            assert "evil" not in location
 
 
 def test_who_signs_out_and_takes_the_same_link_again_is_marked(study, app, requester):
     path = invites.create(study, "the lab's list", uses=3).path
-    one = Person(app)
-    other = Person(app)
-    for somebody in (one, one, other):
+    returning = Person(app)
+    somebody_else = Person(app)
+    for somebody in (returning, returning, somebody_else):
         somebody.get(path)
         somebody.send(path)
         somebody.get("/consent")
         somebody.send("/sign-out")
-    first, again, apart = (worker.code for worker in quality.workers(study))
+    first, second, third = (worker.code for worker in quality.workers(study))
     page = requester.get("/requester/workers").text
     assert page.count("same browser as 1 other") == 2
     page = requester.get(f"/requester/workers/{first}").text
-    assert f'also used by <a href="/requester/workers/{again}">' in page
+    assert f'also used by <a href="/requester/workers/{second}">' in page
     assert "link the lab&#39;s list" in page
-    assert "also used by" not in requester.get(f"/requester/workers/{apart}").text
-    assert all(code in requester.get("/requester/invites").text for code in (first, again, apart))
+    assert "also used by" not in requester.get(f"/requester/workers/{third}").text
+    page = requester.get("/requester/invites").text
+    for code in (first, second, third):
+        assert code in page

@@ -1,4 +1,4 @@
-"""Whatever people type is shown as what they typed."""
+"""Markup that people type is shown as text on every page."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from winokit_collect.study import listings, quality, requesters
 from winokit_collect.web.app import create_app
 
 EVIL = '"><script>alert(1)</script>'
-SHOWN = ["<script>alert", '"><script', "onerror=alert"]
+RAW_MARKUP = ["<script>alert", '"><script', "onerror=alert"]
 PAGES = ["", "/live", "/problems", "/submissions", "/workers", "/invites", "/pay", "/log", "/account"]
 
 
@@ -32,19 +32,19 @@ def evil_twins():
     }
 
 
-def clean(page):
-    return not any(evil in page for evil in SHOWN)
+def is_clean(page):
+    return not any(evil in page for evil in RAW_MARKUP)
 
 
 def test_in_every_field_of_the_writing_page(worker, evil_twins):
     task = worker.take("write")
     for path in ("feedback", "draft", "adversary"):
-        assert clean(worker.send(f"{task}/{path}", **evil_twins).text)
-    assert clean(worker.get(f"{task}/write").text)
+        assert is_clean(worker.send(f"{task}/{path}", **evil_twins).text)
+    assert is_clean(worker.get(f"{task}/write").text)
     assert worker.page.all("input", id="candidate_1", value=EVIL)
-    answer = worker.send(f"{task}/write", **{**evil_twins, "answer_2": EVIL})
+    answer = worker.send(f"{task}/write", **evil_twins | {"answer_2": EVIL})
     assert answer.status_code == 422
-    assert clean(answer.text)
+    assert is_clean(answer.text)
 
 
 def test_in_stored_twins_wherever_they_are_shown(app, study, worker, requester, evil_twins):
@@ -54,11 +54,11 @@ def test_in_stored_twins_wherever_they_are_shown(app, study, worker, requester, 
     judge = type(worker)(app).join(study)
     judge.take("validate")
     assert "&lt;script&gt;alert" in judge.seen
-    assert clean(judge.seen)
+    assert is_clean(judge.seen)
     number = listings.problems(study).rows[0].id
     code = quality.workers(study)[0].code
     for page in (*PAGES, f"/problems/{number}", f"/workers/{code}"):
-        assert clean(requester.get(f"/requester{page}").text), page
+        assert is_clean(requester.get(f"/requester{page}").text), page
     assert "&lt;script&gt;alert" in requester.get(f"/requester/problems/{number}").text
 
 
@@ -73,27 +73,28 @@ def test_in_what_requesters_type(study, requester, worker):
     requester.send(f"/requester/workers/{code}/block", why=EVIL)
     for page in (*PAGES, f"/problems/{number}", f"/workers/{code}"):
         answer = requester.get(f"/requester{page}")
-        assert clean(answer.text), page
+        assert is_clean(answer.text), page
     assert "&lt;script&gt;alert" in requester.get("/requester/invites").text
-    assert clean(worker.get("/finish").text)
+    assert is_clean(worker.get("/finish").text)
 
 
 def test_in_addresses_and_filters(requester):
+    query = dict.fromkeys(("text", "author", "status", "worker", "action"), EVIL)
     for path in ("/requester/problems", "/requester/submissions", "/requester/log"):
-        answer = requester.get(path, params=dict.fromkeys(("text", "author", "status", "worker", "action"), EVIL))
+        answer = requester.get(path, params=query)
         assert answer.status_code == 200
-        assert clean(answer.text)
-    assert clean(requester.get(f"/requester/workers/{EVIL}").text)
+        assert is_clean(answer.text)
+    assert is_clean(requester.get(f"/requester/workers/{EVIL}").text)
 
 
 def test_in_the_login_and_in_links(study, stranger):
-    assert clean(stranger.get("/login").text)
-    assert clean(stranger.send("/login", name=EVIL, password=EVIL).text)
-    assert clean(stranger.get(f"/join/{EVIL}").text)
-    assert clean(stranger.get(f"/{EVIL}").text)
+    assert is_clean(stranger.get("/login").text)
+    assert is_clean(stranger.send("/login", name=EVIL, password=EVIL).text)
+    assert is_clean(stranger.get(f"/join/{EVIL}").text)
+    assert is_clean(stranger.get(f"/{EVIL}").text)
     path = requesters.setup_path(study)
     stranger.get(path)
-    assert clean(stranger.send(path, name=EVIL, password="x", again="x").text)
+    assert is_clean(stranger.send(path, name=EVIL, password="x", again="x").text)
 
 
 def test_what_a_signed_cookie_says_is_escaped_too(study):
@@ -103,4 +104,4 @@ def test_what_a_signed_cookie_says_is_escaped_too(study):
     client.cookies.set("winokit-notice", study.signer.sign("notice-session", EVIL))
     page = client.get("/").text
     assert "&lt;script&gt;alert" in page
-    assert clean(page)
+    assert is_clean(page)

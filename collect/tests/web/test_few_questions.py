@@ -1,4 +1,4 @@
-"""What a page asks of the database: few questions, since two hundred people ask at once."""
+"""Pages send few statements to the database, which many people use at once."""
 
 import pytest
 from sqlalchemy import event
@@ -7,13 +7,15 @@ BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
 
 
 @pytest.fixture
-def asked(study):
-    """The statements that the database was sent."""
-    said = []
-    event.listen(
-        study.store.engine, "before_cursor_execute", lambda c, cursor, statement, *more: said.append(statement)
-    )
-    return said
+def sent_statements(study):
+    """The list of statements sent to the database, which grows with each one."""
+    statements = []
+
+    def note_statement(connection, cursor, statement, *_):
+        statements.append(statement)
+
+    event.listen(study.store.engine, "before_cursor_execute", note_statement)
+    return statements
 
 
 @pytest.fixture
@@ -23,29 +25,29 @@ def judge(app, study, worker):
     return type(worker)(app).join(study)
 
 
-def test_looking_at_a_task_is_one_question_about_the_worker_and_one_about_the_task(judge, asked):
+def test_looking_at_a_task_is_one_question_about_the_worker_and_one_about_the_task(judge, sent_statements):
     task = judge.take("validate")
-    asked.clear()
+    sent_statements.clear()
     judge.client.get(f"{task}/vote")
-    assert len(asked) == 2, asked
+    assert len(sent_statements) == 2, sent_statements
 
 
-def test_a_vote_with_the_next_task_takes_a_dozen_statements(judge, asked):
+def test_a_vote_with_the_next_task_takes_a_dozen_statements(judge, sent_statements):
     task = judge.take("validate")
-    asked.clear()
+    sent_statements.clear()
     judge.client.post(f"{task}/vote", data={"csrf": judge.token, **BALLOT}, follow_redirects=False)
-    assert len(asked) <= 12, asked
+    assert len(sent_statements) <= 12, sent_statements
 
 
-def test_nothing_is_settled_before_the_last_vote(judge, asked):
+def test_nothing_is_settled_before_the_last_vote(judge, sent_statements):
     task = judge.take("validate")
-    asked.clear()
+    sent_statements.clear()
     judge.client.post(f"{task}/vote", data={"csrf": judge.token, **BALLOT}, follow_redirects=False)
-    assert not any("adjudications" in statement for statement in asked)
+    assert not any("adjudications" in statement for statement in sent_statements)
 
 
-def test_feedback_looks_for_earlier_texts_once(worker, asked, twins):
+def test_feedback_looks_for_earlier_texts_once(worker, sent_statements, twins):
     task = worker.take("write")
-    asked.clear()
+    sent_statements.clear()
     worker.client.post(f"{task}/feedback", data={"csrf": worker.token, **twins})
-    assert len(asked) == 3, asked
+    assert len(sent_statements) == 3, sent_statements

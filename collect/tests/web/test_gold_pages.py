@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import make_union
 from sqlalchemy import event, select
 
 from winokit import load
@@ -23,16 +23,17 @@ from winokit_collect.study.new_tasks import add_judgements
 from winokit_collect.study.settings import rule_of
 from winokit_collect.study.study import Signer
 
-SKIN = re.compile(r'(?:/task/[\w-]+|value="[\w.:-]{20,}"|hx-headers=\'[^\']*\'|w-[a-z0-9]{10})')
-"""What is other on every page: tokens, and the worker's code."""
+UNIQUE_PARTS = re.compile(r'(?:/task/[\w-]+|value="[\w.:-]{20,}"|hx-headers=\'[^\']*\'|w-[a-z0-9]{10})')
+"""Parts that differ on every page: tokens, and the worker's code."""
+BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
 VOTES = 60
 SHUFFLES = 20
-SURE = 4
+DEVIATIONS = 4
 """Standard deviations of what shuffled labels give: chance does not get there in any run of this test."""
 
 
-def write(study, pairs):
-    """Store twins as if workers had written them."""
+def store_pairs(study, pairs):
+    """Store pairs of twins as if workers had written them."""
     with study.store.write() as session:
         for pair in pairs:
             group = schema.Group(origin=schema.WRITTEN)
@@ -46,8 +47,11 @@ def write(study, pairs):
                 add_judgements(session, study, row, problem)
 
 
-def play(study, browser_of, kind, people, votes=VOTES):
-    """Judge for a while, as some people: (page, headers, whether it is gold, its group) for each page seen."""
+def judge_pages(study, browser_of, kind, people, votes=VOTES):
+    """Let new workers vote, `votes` each, and return the pages that they see.
+
+    A page is (HTML, headers, whether its task is gold, its group).
+    """
     pages = []
     for _ in range(people):
         person = browser_of(study).join(study)
@@ -60,117 +64,136 @@ def play(study, browser_of, kind, people, votes=VOTES):
                 task = session.scalars(select(schema.Task).where(schema.Task.id.in_(lease))).one()
             headers = {name: value for name, value in response.headers.items() if name != "set-cookie"}
             pages.append((response.text, headers, task.gold, task.group_id))
-            fields = {"choice": "yes"} if kind != "validate" else {"choice": "0", "equally_plausible": "no"}
-            answer = person.send(f"{path}/vote", **fields, local_decides="no")
+            choice = "0" if kind == "validate" else "yes"
+            answer = person.send(f"{path}/vote", choice=choice, equally_plausible="no", local_decides="no")
             path = str(answer.url.path).removesuffix("/vote")
     return pages
 
 
-def seen_by_an_attacker(page, headers):
+def describe_page(page, headers):
     """Words, markup, headers and sizes of a page, as one text."""
-    page = SKIN.sub("", page)
-    tags = " ".join(f"tag{re.sub(r'[^a-z0-9]+', '', tag)}" for tag in re.findall(r"<[^>]*>", page))
-    sizes = f"size{len(page) // 20} length{int(headers.pop('content-length')) // 20}"
+    page = UNIQUE_PARTS.sub("", page)
+    tag_words = ["tag" + re.sub(r"[^a-z0-9]+", "", tag) for tag in re.findall(r"<[^>]*>", page)]
+    tags = " ".join(tag_words)
+    content_length = int(headers.pop("content-length"))
+    sizes = f"size{len(page) // 20} length{content_length // 20}"
     words = re.sub(r"<[^>]*>", " ", page[page.index("<article") :])
     return f"{words} {tags} {sizes} {sorted(headers.items())}"
 
 
-def told_apart(pages):
-    """How well gold is told from the rest on pages not seen before (area under the curve), and on shuffled labels."""
-    texts = [seen_by_an_attacker(page, dict(headers)) for page, headers, _, _ in pages]
+def classify_gold(pages):
+    """Area under the curve of a classifier of gold on pages it was not trained on, and a bound on it by chance.
+
+    The bound is the mean over shuffled labels plus DEVIATIONS standard deviations.
+    """
+    texts = [describe_page(page, dict(headers)) for page, headers, _, _ in pages]
     gold = np.array([page[2] for page in pages])
     groups = np.array([page[3] for page in pages])
-    model = make_pipeline(
-        make_union(
-            TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)),
-            TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), max_features=3000),
-        ),
-        LogisticRegression(C=10, class_weight="balanced", solver="liblinear"),
-    )
-    features = model[0].fit_transform(texts)  # the words alone; what they mean is learned from other pages
+    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), max_features=3000)
+    features = make_union(words, letters).fit_transform(texts)  # their weights are learned from other pages
+    classifier = LogisticRegression(C=10, class_weight="balanced", solver="liblinear")
 
-    def area(labels):
+    def area_under_curve(labels):
         folds = StratifiedGroupKFold(4, shuffle=True, random_state=0)
-        scores = cross_val_predict(model[1], features, labels, groups=groups, cv=folds, method="decision_function")
+        scores = cross_val_predict(classifier, features, labels, groups=groups, cv=folds, method="decision_function")
         return roc_auc_score(labels, scores)
 
     names = np.unique(groups)
-    chance = np.random.default_rng(0)
+    draw = np.random.default_rng(0)
     is_gold = dict(zip(groups, gold, strict=True))
-    shuffled = []
+    group_labels = [is_gold[name] for name in names]
+    chance_areas = []
     for _ in range(SHUFFLES):
-        drawn = dict(zip(names, chance.permutation([is_gold[name] for name in names]), strict=True))
-        shuffled.append(area(np.array([drawn[name] for name in groups])))
-    return area(gold), np.mean(shuffled) + SURE * np.std(shuffled)
+        shuffled = dict(zip(names, draw.permutation(group_labels), strict=True))
+        labels = np.array([shuffled[name] for name in groups])
+        chance_areas.append(area_under_curve(labels))
+    bound = np.mean(chance_areas) + DEVIATIONS * np.std(chance_areas)
+    return area_under_curve(gold), bound
 
 
 @pytest.fixture
 def mixed(make_study):
-    """Makes studies of one kind of judgement in which nearly half of what comes is gold."""
+    """A function that makes a study of one kind of judgement, with nearly half of the tasks gold."""
 
-    def make(kind="validate"):
+    def make_mixed_study(kind="validate"):
         study = make_study(
             tasks={"kinds": ["write", kind], "twins": 0}, quality={"gold_share": 0.4, "block_by_gold": False}
         )
         study.signer = Signer(b"the same draws in every run")
         pairs = list(load("open").groups.values())
-        write(study, [pairs[at] for at in np.random.default_rng(1).permutation(len(pairs))[:100]])
+        indices = np.random.default_rng(1).permutation(len(pairs))[:100]
+        store_pairs(study, [pairs[index] for index in indices])
         with study.store.read() as session:
             for settings_id in (None, study.settings_id):  # A server reads each once, for gold or for the rest.
                 rule_of(session, study, settings_id)
         return study
 
-    return make
+    return make_mixed_study
 
 
 @pytest.mark.parametrize("kind", ["validate", "associative"])
 def test_a_classifier_tells_gold_from_the_rest_no_better_than_chance(mixed, browser_of, kind):
-    pages = play(mixed(kind), browser_of, kind, people=2)
+    pages = judge_pages(mixed(kind), browser_of, kind, people=2)
     assert 30 <= sum(gold for _, _, gold, _ in pages) <= 80
-    area, bound = told_apart(pages)
+    area, bound = classify_gold(pages)
     assert area < bound
 
 
 def test_the_same_classifier_finds_gold_by_the_pronoun_in_its_blank(mixed, browser_of, monkeypatch):
     study = mixed()
     with study.store.write() as session:
-        for row in session.scalars(select(schema.ProblemRow).where(schema.ProblemRow.origin == schema.GOLD)):
+        gold_problems = select(schema.ProblemRow).where(schema.ProblemRow.origin == schema.GOLD)
+        for row in session.scalars(gold_problems):
             row.pronoun = "she" if row.domain == "social" else "it"
-    pages = play(study, browser_of, "validate", people=1)
-    area, bound = told_apart(pages)
+    pages = judge_pages(study, browser_of, "validate", people=1)
+    area, bound = classify_gold(pages)
     assert area < bound, "a pronoun of gold is not shown where twins are written"
     monkeypatch.setattr(voting, "WRITE", "nowhere")
-    area, bound = told_apart(play(study, browser_of, "validate", people=1))
+    area, bound = classify_gold(judge_pages(study, browser_of, "validate", people=1))
     assert area > max(min(bound, 0.99), 0.95)  # of one person's pages, four deviations may be more than there is
 
 
+def is_gold_task(study, path):
+    """Whether the task at this path is a gold question."""
+    token = path.rpartition("/")[2]
+    with study.store.read() as session:
+        return session.scalar(select(schema.Task.gold).join(schema.Lease).where(schema.Lease.token == token))
+
+
+def without_expiry(statements):
+    """The statements except those that end leases, which is done once a second, whoever comes."""
+    return [statement for statement in statements if "expires_at <=" not in statement]
+
+
+def shorten_insert(statement):
+    """The statement without the columns of an INSERT: a problem may have no clause to be asked about."""
+    return statement.partition("(")[0] if statement.startswith("INSERT") else statement
+
+
 def test_gold_takes_the_same_statements_as_the_rest(mixed, browser_of):
-    """Time on a server is statements; those of a vote and of the page after it, in their order."""
+    """The statements of a vote and of the page after it, in their order, decide how long it takes."""
     study = mixed()
     statements = []
     by_gold = defaultdict(Counter)
-    study.config = study.config.model_copy(update={"tasks": study.config.tasks.model_copy(update={"votes": 3})})
+    three_votes = study.config.tasks.model_copy(update={"votes": 3})
+    study.config = study.config.model_copy(update={"tasks": three_votes})
 
-    def note(connection, cursor, statement, *rest):
+    def note_statement(connection, cursor, statement, *_):
         statements.append(statement)
 
-    event.listen(study.store.engine, "before_cursor_execute", note)
+    event.listen(study.store.engine, "before_cursor_execute", note_statement)
     for _ in range(3):  # the third person's votes are the last on their problems
         person = browser_of(study).join(study)
         path = person.take("validate")
         for _ in range(25):
-            token = path.rpartition("/")[2]
-            with study.store.read() as session:
-                query = select(schema.Task.gold).join(schema.Lease).where(schema.Lease.token == token)
-                is_gold = session.scalar(query)
+            is_gold = is_gold_task(study, path)
             person.get(f"{path}/vote")
             statements.clear()
-            ballot = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
-            path = str(person.send(f"{path}/vote", **ballot).url.path).removesuffix("/vote")
-            # Leases end once a second, whoever comes; and a problem may have no clause to be asked about.
-            taken = [line for line in statements if "expires_at <=" not in line]
-            taken = tuple(line.partition("(")[0] if line.startswith("INSERT") else line for line in taken)
-            by_gold[is_gold][taken] += 1
+            answer = person.send(f"{path}/vote", **BALLOT)
+            path = str(answer.url.path).removesuffix("/vote")
+            sequence = tuple(shorten_insert(statement) for statement in without_expiry(statements))
+            by_gold[is_gold][sequence] += 1
     assert sum(by_gold[True].values()) > 15
     assert set(by_gold[True]) <= set(by_gold[False])
     assert len(by_gold[True]) > 1, "as long as a last vote, now and then"
@@ -182,16 +205,13 @@ def test_correcting_gold_takes_the_same_statements_as_correcting_the_rest(mixed,
     by_gold = defaultdict(set)
     event.listen(study.store.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
     person = browser_of(study).join(study)
-    ballot = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
     path = person.take("validate")
     for _ in range(25):
-        with study.store.read() as session:
-            lease = schema.Lease.token == path.rpartition("/")[2]
-            is_gold = session.scalar(select(schema.Task.gold).join(schema.Lease).where(lease))
+        is_gold = is_gold_task(study, path)
         person.get(f"{path}/vote")
-        after = str(person.send(f"{path}/vote", **ballot).url.path).removesuffix("/vote")
+        answer = person.send(f"{path}/vote", **BALLOT)
         statements.clear()
-        person.send(f"{path}/vote", **ballot | {"equally_plausible": "yes"})
-        by_gold[is_gold].add(tuple(line for line in statements if "expires_at <=" not in line))
-        path = after
+        person.send(f"{path}/vote", **BALLOT | {"equally_plausible": "yes"})
+        by_gold[is_gold].add(tuple(without_expiry(statements)))
+        path = str(answer.url.path).removesuffix("/vote")
     assert by_gold[True] == by_gold[False]

@@ -5,31 +5,32 @@ from fastapi.routing import APIRoute
 
 from winokit_collect.web.forms import SECONDS, WORKER
 
-FILLED = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
+PATH_VALUES = {"token": "t", "kind": "write", "code": "w-x", "number": "1", "invite": "i"}
 
 
-def posts(app):
-    """Every address that takes a form, filled in."""
-    found = []
-    routes = [route for route in walk(app.routes) if isinstance(route, APIRoute) and "POST" in route.methods]
-    for route in routes:
-        path = route.path
-        for name, value in FILLED.items():
-            path = path.replace("{" + name + "}", value)
-        found.append(path)
-    return found
+def form_paths(app):
+    """Path of every address that takes a form, with values filled in."""
+    paths = []
+    for route in walk_routes(app.routes):
+        if isinstance(route, APIRoute) and "POST" in route.methods:
+            path = route.path
+            for name, value in PATH_VALUES.items():
+                path = path.replace("{" + name + "}", value)
+            paths.append(path)
+    return paths
 
 
-def walk(routes):
+def walk_routes(routes):
+    """Every route and the routes inside of it."""
     for route in routes:
         yield route
-        yield from walk(
-            getattr(route, "routes", None) or getattr(getattr(route, "original_router", None), "routes", [])
-        )
+        original_router = getattr(route, "original_router", None)
+        inner_routes = getattr(route, "routes", None) or getattr(original_router, "routes", [])
+        yield from walk_routes(inner_routes)
 
 
 def test_every_form_without_a_token_is_refused(app, stranger, worker, requester):
-    paths = posts(app)
+    paths = form_paths(app)
     assert len(paths) > 25
     for somebody in (stranger, worker, requester):
         somebody.get("/login")
@@ -39,27 +40,27 @@ def test_every_form_without_a_token_is_refused(app, stranger, worker, requester)
 
 def test_every_form_with_a_forged_token_is_refused(app, worker, requester):
     for somebody in (worker, requester):
-        for path in posts(app):
+        for path in form_paths(app):
             assert somebody.post(path, data={"csrf": "0" * 64}).status_code == 403
 
 
 def test_another_workers_token_opens_nothing(app, study, worker, browser_of):
-    other = type(worker)(app).join(study)
+    other_worker = type(worker)(app).join(study)
     worker.get("/begin")
-    other.get("/begin")
-    answer = worker.post("/begin/write", data={"csrf": other.token})
+    other_worker.get("/begin")
+    answer = worker.post("/begin/write", data={"csrf": other_worker.token})
     assert answer.status_code == 403
     assert worker.post("/begin/write", data={"csrf": worker.token}).status_code == 200
 
 
 def test_a_token_from_before_the_login_opens_nothing_after_it(app, study, requester, password):
     requester.get("/requester")
-    old = requester.token
+    old_token = requester.token
     requester.send("/logout")
     requester.get("/login")
-    at_the_door = requester.token
+    login_token = requester.token
     requester.send("/login", name="ann", password=password)
-    for token in (old, at_the_door):
+    for token in (old_token, login_token):
         assert requester.post("/requester/pause", data={"csrf": token, "paused": "yes"}).status_code == 403
     assert not study.paused
 
@@ -86,9 +87,10 @@ def test_a_form_from_another_site_is_refused_even_with_a_token(worker):
 
 def test_refusals_are_in_the_audit_log_without_what_the_address_held(study, worker, refused):
     worker.post("/task/secret-token/skip")
-    (actor, where, status), *_ = refused()
+    actor, address, status = refused()[0]
     assert actor.startswith("worker:w-")
-    assert (where, status) == ("/task/{token}/skip", 403)
+    assert address == "/task/{token}/skip"
+    assert status == 403
 
 
 def test_a_flood_of_refusals_does_not_fill_the_log(stranger, refused):

@@ -1,4 +1,4 @@
-"""What workers find out about their own work, and how requesters get from one thing to another."""
+"""Workers see the record of their own work, and requesters get from one thing to another by links."""
 
 import re
 
@@ -14,7 +14,7 @@ REASONS = ("write", "validate", "quiz", "fooled", "bonus", "correction")
 
 @pytest.fixture
 def judge(study, worker, app):
-    """Somebody with a ballot before them."""
+    """The browser of a worker with a ballot, whose path is its attribute `task`."""
     worker.write()
     somebody = type(worker)(app).join(study)
     somebody.task = somebody.take("validate")
@@ -57,9 +57,9 @@ def test_from_a_vote_to_its_problem_and_back(study, judge, requester):
     judge.send(f"{judge.task}/vote", choice="0", equally_plausible="no", local_decides="no")
     page = requester.get("/requester/submissions?kind=validate").text
     problem, vote = re.search(r'href="(/requester/problems/\d+)#(vote-\d+)"', page).groups()
-    shown = requester.get(problem).text
-    assert f'id="{vote}"' in shown
-    (back,) = set(re.findall(r'href="(/requester/submissions\?number=\d+)".*the submission', shown))
+    problem_page = requester.get(problem).text
+    assert f'id="{vote}"' in problem_page
+    (back,) = set(re.findall(r'href="(/requester/submissions\?number=\d+)".*the submission', problem_page))
     assert requester.get(back).text.count('<tr id="no-') == 1
     assert "Nothing here with this number" in requester.get("/requester/submissions?number=999").text
 
@@ -73,7 +73,7 @@ def prolific_study(make_study, monkeypatch):
         yield study
 
 
-def vote(study, crew, clock, judge, count):
+def cast_votes(study, crew, clock, judge, count):
     for _ in range(count):
         task = tasks.lease(study, judge.id, "validate")
         clock.pass_minutes(0.5)
@@ -92,11 +92,11 @@ def test_progress_of_a_visit_is_shown_and_the_minutes_left_once_they_are_known(p
     somebody.send("/start", **address)
     somebody.send("/consent", agree="yes")
     somebody.send("/screening", native_speaker="yes", has_seen_wsc="no")
-    vote(study, crew, clock, judge, 4)
+    cast_votes(study, crew, clock, judge, 4)
     task = somebody.take("validate")
     assert "0 of 8 tasks in this visit done" in somebody.seen
     assert "left</span>" not in somebody.seen
-    vote(study, crew, clock, judge, 1)
+    cast_votes(study, crew, clock, judge, 1)
     clock.pass_minutes(1)
     assert "about 4 minutes left" in somebody.get(f"{task}/vote").text
     assert "usually takes 30 s" in somebody.get("/begin").text
@@ -114,36 +114,45 @@ def examinee(make_study, browser_of):
     return somebody
 
 
-def answers(study, kind, turn=0):
-    asked = [question for question in study.quiz if question.kind == kind]
-    return {f"q{n}": str((one.answer + turn) % len(one.options)) for n, one in enumerate(asked, 1)}
+def quiz_answers(study, kind, shift=0):
+    """The fields of right answers to the quiz of a kind, or of wrong ones if `shift` is 1."""
+    questions = [question for question in study.quiz if question.kind == kind]
+    fields = {}
+    for number, question in enumerate(questions, 1):
+        fields[f"q{number}"] = str((question.answer + shift) % len(question.options))
+    return fields
 
 
 def test_the_quiz_is_about_what_there_is_to_do_and_says_what_it_pays(examinee, crew):
     assert "There are 8 questions" in examinee.seen
     assert "It pays <b>$0.25</b>" in examinee.seen
     assert examinee.page.all("input", name="kinds")[0]["value"] == "write"
-    assert "Well done" in examinee.send("/quiz", kinds="write", **answers(examinee.study, "write")).text
-    other = crew.newcomer(examinee.study)
-    workers.take_quiz(examinee.study, other.id, [question.answer for question in examinee.study.quiz])
-    crew.write(examinee.study, other)
+    assert "Well done" in examinee.send("/quiz", kinds="write", **quiz_answers(examinee.study, "write")).text
+    writer = crew.newcomer(examinee.study)
+    workers.take_quiz(examinee.study, writer.id, [question.answer for question in examinee.study.quiz])
+    crew.write(examinee.study, writer)
     examinee.get("/begin")
     page = examinee.send("/begin/validate")
     assert page.url.path == "/quiz"
     assert "There are 8 questions" in page.text
     assert "The quiz is unpaid." in page.text
-    wrong = answers(examinee.study, "validate", 1)
-    assert "You can try one more time" in examinee.send("/quiz", kinds="validate", **wrong).text
-    failed = examinee.send("/quiz", kinds="validate", **wrong)
+    wrong_answers = quiz_answers(examinee.study, "validate", 1)
+    assert "You can try one more time" in examinee.send("/quiz", kinds="validate", **wrong_answers).text
+    failed = examinee.send("/quiz", kinds="validate", **wrong_answers)
     assert "Thank you for trying" in failed.text
     assert examinee.page.all("a", href="/begin", class_="button")
     assert "/begin/validate" not in examinee.get("/begin").text
     assert examinee.get("/quiz").url.path == "/begin"
 
 
-def rows(study, table):
+def count_rows(study, table):
     with study.store.read() as session:
         return session.scalar(select(func.count()).select_from(table))
+
+
+def count_all_rows(study):
+    """Number of rows of each table, by its name."""
+    return {table.name: count_rows(study, table) for table in Base.metadata.sorted_tables}
 
 
 @pytest.mark.parametrize("has_work", [False, True])
@@ -152,7 +161,7 @@ def test_a_preview_shows_every_task_and_stores_nothing(make_study, browser_of, c
     if has_work:
         crew.write(study, crew.newcomer(study))
     requester = browser_of(study).set_up(study)
-    before = {table.name: rows(study, table) for table in Base.metadata.sorted_tables}
+    counts_before = count_all_rows(study)
     root = "/requester/preview/task"
     for kind in ("validate", "switchable", "associative"):
         page = requester.get(f"{root}/{kind}-0/vote")
@@ -162,15 +171,17 @@ def test_a_preview_shows_every_task_and_stores_nothing(make_study, browser_of, c
         assert requester.send(action).status_code == 422
         assert "please choose" in requester.seen
         assert requester.send(action.replace("/vote", "/remark"), reason="other").status_code == 200
-        rest = {} if kind != "validate" else {"equally_plausible": "no", "local_decides": "no"}
-        assert requester.send(action, choice="1" if rest else "yes", **rest).url.path.startswith(f"{root}/{kind}-")
+        ballot = {"choice": "yes"}
+        if kind == "validate":
+            ballot = {"choice": "1", "equally_plausible": "no", "local_decides": "no"}
+        assert requester.send(action, **ballot).url.path.startswith(f"{root}/{kind}-")
     assert "Checks" in requester.get(f"{root}/write-0/write").text
     task = requester.page.all("form", id="twins")[0]["data-task"]
     assert "rules met" in requester.send(f"{task}/feedback", anchor="gate").text
     assert requester.send(f"{task}/draft", anchor="gate").status_code == 204
     assert requester.send(f"{task}/write").status_code == 422
     assert requester.send(f"{task}/write", **crew.form(7)).url.path.startswith(f"{root}/write-")
-    assert {table.name: rows(study, table) for table in Base.metadata.sorted_tables} == before
+    assert count_all_rows(study) == counts_before
     for token in ("evaluate-0", "write", "validate-x", "-1"):
         assert requester.get(f"{root}/{token}/vote").status_code == 404
 
@@ -208,10 +219,13 @@ def test_an_owner_removes_a_pilot_by_a_button(study, app, worker, requester):
     study.pilot = True
     type(worker)(app).join(study).write()
     assert "The pilot" in requester.get("/requester/workers").text
-    for fields, why in (({"write_off": "yes"}, "please tick the box"), ({"sure": "yes"}, "0.40 USD are still owed")):
-        assert why in requester.send("/requester/pilot/remove", **fields).text
-        requester.get("/requester/workers")
+    answer = requester.send("/requester/pilot/remove", write_off="yes")
+    assert "please tick the box" in answer.text
+    requester.get("/requester/workers")
+    answer = requester.send("/requester/pilot/remove", sure="yes")
+    assert "0.40 USD are still owed" in answer.text
+    requester.get("/requester/workers")
     page = requester.send("/requester/pilot/remove", sure="yes", write_off="yes").text
     assert "1 worker, 1 submission, 2 problems; $0.40 written off" in page
     assert "The pilot" not in page
-    assert rows(study, Worker) == 1
+    assert count_rows(study, Worker) == 1

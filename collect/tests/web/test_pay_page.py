@@ -1,4 +1,4 @@
-"""The page Pay: payouts as they go out by the server's own task, and those in doubt in plain sight."""
+"""The page Pay shows payouts as the server sends them, and those in doubt."""
 
 import threading
 
@@ -29,7 +29,8 @@ def books(monkeypatch):
 def study(make_study, books):
     study = make_study(platform=books.platform(base_reward=0.5))
     for number in range(2):
-        ledger.bonus(study, arrive(study, books.arrives(number)).code, EARNED, "for the tests", "requester:ada")
+        worker = arrive(study, books.arrives(number))
+        ledger.bonus(study, worker.code, EARNED, "for the tests", "requester:ada")
     return study
 
 
@@ -46,10 +47,10 @@ def test_pressing_plans_and_the_page_follows(study, books, requester):
     assert requester.page.all("div", id="payouts")[0]["hx-trigger"] == "every 2s"
     assert books.paid == 0
     assert "Pay all" not in page
-    for done in (0, 1):
+    for done_count in (0, 1):
         for _ in range(2):  # a visit is approved, a bonus is sent
             piece = requester.get("/requester/pay/live")
-            assert f"{done} of 2 payouts done" in piece.text
+            assert f"{done_count} of 2 payouts done" in piece.text
             assert "HX-Refresh" not in piece.headers
             payout.step(study)
     assert requester.get("/requester/pay/live").headers["HX-Refresh"] == "true"
@@ -81,8 +82,8 @@ def test_an_uncertain_payout_is_asked_about_and_settled_on_the_page(study, books
     assert "requester:ann" in page
     assert books.paid == 2 * EARNED
     assert requester.send("/requester/pay/2/settle", paid="no").status_code == 409
-    said = listings.log_entries(study, action="payout confirmed")
-    assert [line.actor for line in said] == ["requester:ann", "requester:ann"]
+    entries = listings.log_entries(study, action="payout confirmed")
+    assert [line.actor for line in entries] == ["requester:ann", "requester:ann"]
 
 
 def test_the_server_pays_by_itself_and_goes_on_where_another_left_off(study, books):
@@ -100,21 +101,21 @@ def test_the_server_pays_by_itself_and_goes_on_where_another_left_off(study, boo
 def test_a_server_killed_while_the_platform_pays_is_started_again_and_pays_nobody_twice(study, books):
     is_paying = threading.Event()
     go_on = threading.Event()
-    do = books.do
+    answer_call = books.do
 
-    def slow(method, path, body):
-        answer = do(method, path, body)
+    def answer_slowly(method, path, body):
+        answer = answer_call(method, path, body)
         if path.endswith("/pay/") and not is_paying.is_set():
             is_paying.set()
             go_on.wait(HANGS)
         return answer
 
-    books.do = slow
+    books.do = answer_slowly
     payout.plan(study, "requester:ada")
     server = Server(study.folder)
     assert is_paying.wait(HANGS)
     server.process.kill()
-    server.ended()
+    server.wait_for_end()
     go_on.set()
     assert books.paid == EARNED
     with study.store.write() as session:  # a minute later
@@ -151,14 +152,14 @@ def test_a_payout_that_waits_for_the_platform_says_so(study, books, requester):
 
 
 def test_an_approval_in_doubt_is_shown_as_not_sent_yet(study, books, requester):
-    is_down = []
+    approvals = []
 
-    def trouble(path):
+    def fail_after_approving(path):
         if path.endswith("/transition/"):
-            is_down.append(path)
-        return ("after", 502) if is_down else None
+            approvals.append(path)
+        return ("after", 502) if approvals else None
 
-    books.trouble = trouble
+    books.trouble = fail_after_approving
     payout.plan(study, "requester:ada", None)
     payout.step(study)
     page = requester.get("/requester/pay").text

@@ -1,4 +1,4 @@
-"""One study, served by several processes on PostgreSQL: to people they are one server, and they end together."""
+"""Several processes that serve one study on PostgreSQL are one server to people, and end together."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="lo
 
 
 class Visitor(Browser):
-    """Somebody whose browser opens a new line for each request, so that any process may get it."""
+    """A browser that opens a new connection for each request, so that any process may answer it."""
 
     def __init__(self, server):
         self.client = httpx.Client(
@@ -57,30 +57,33 @@ def server(study):
         server.stop()
 
 
-def servers(server):
-    """The processes that serve; beside them multiprocessing has one that keeps its books."""
+def serving_pids(server):
+    """Ids of the processes that serve, without the one in which multiprocessing tracks its resources."""
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     return [int(pid) for pid in children if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 def is_alive(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        status = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
+    _, _, fields = status.rpartition(")")
+    state = fields.split()[0]
+    return state != "Z"
 
 
-def both_answer(server):
-    """Each process answers while the other one is stopped."""
-    for pid in servers(server):
+def assert_both_answer(server):
+    """Assert that each process answers while the other one is stopped."""
+    for pid in serving_pids(server):
         os.kill(pid, signal.SIGSTOP)
         try:
-            until(lambda: _answers(server))
+            until(lambda: _is_answering(server))
         finally:
             os.kill(pid, signal.SIGCONT)
 
 
-def _answers(server):
+def _is_answering(server):
     try:
         return httpx.get(f"http://127.0.0.1:{server.port}/health", timeout=10).status_code == 200
     except httpx.TransportError:
@@ -88,62 +91,63 @@ def _answers(server):
 
 
 def test_postgresql_is_served_by_two_processes_to_whom_one_cookie_is_good(server, study):
-    assert len(servers(server)) == 2
-    both_answer(server)
-    one, other = servers(server)
-    os.kill(one, signal.SIGSTOP)
+    first_pid, second_pid = serving_pids(server)
+    assert_both_answer(server)
+    os.kill(first_pid, signal.SIGSTOP)
     worker = Visitor(server).join(study)
-    os.kill(one, signal.SIGCONT)
-    os.kill(other, signal.SIGSTOP)
+    os.kill(first_pid, signal.SIGCONT)
+    os.kill(second_pid, signal.SIGSTOP)
     assert "/vote" in str(worker.send("/begin/evaluate").url)  # with a cookie and a token of the other process
-    os.kill(other, signal.SIGCONT)
-    said = server.stop()
-    assert said.count(study.config.title) == 1
-    assert said.count("create the requester's account") == 1
-    assert "Traceback" not in said
+    os.kill(second_pid, signal.SIGCONT)
+    output = server.stop()
+    assert output.count(study.config.title) == 1
+    assert output.count("create the requester's account") == 1
+    assert "Traceback" not in output
 
 
 def test_nothing_is_lost_or_doubled_between_two_processes(server, study):
-    both_answer(server)
+    assert_both_answer(server)
     people = [Visitor(server).join(study) for _ in range(PEOPLE)]
-    thanked = Counter()
+    thanks_by_path = Counter()
 
-    def work(person):
+    def work_until_nothing_is_left(person):
         while "/begin/evaluate" in person.get("/begin").text:
             path = person.take("evaluate")
             if path.startswith("/task/"):
                 fields = {"csrf": person.token, **BALLOT}
-                with ThreadPoolExecutor(2) as hands:  # a double click
-                    clicks = [hands.submit(person.client.post, f"{path}/vote", data=fields) for _ in range(2)]
-                assert [click.result().history[0].status_code for click in clicks] == [303, 303]
-                thanked[path] += 1
+                with ThreadPoolExecutor(2) as pool:  # a double click
+                    clicks = [pool.submit(person.client.post, f"{path}/vote", data=fields) for _ in range(2)]
+                statuses = [click.result().history[0].status_code for click in clicks]
+                assert statuses == [303, 303]
+                thanks_by_path[path] += 1
 
-    with ThreadPoolExecutor(PEOPLE) as at_once:
-        list(at_once.map(work, people))
+    with ThreadPoolExecutor(PEOPLE) as pool:
+        list(pool.map(work_until_nothing_is_left, people))
     with study.store.read() as session:
         accepted = session.scalars(select(Task.accepted).where(Task.asked.is_not(None))).all()
-        rows = [session.scalar(select(func.count()).select_from(table)) for table in (Submission, Vote, Payment)]
+        counts = [session.scalar(select(func.count()).select_from(table)) for table in (Submission, Vote, Payment)]
     assert accepted == [VOTES] * PROBLEMS
-    assert set(thanked.values()) == {1}
-    assert rows == [len(thanked)] * 3 == [PROBLEMS * VOTES] * 3
+    assert set(thanks_by_path.values()) == {1}
+    assert len(thanks_by_path) == PROBLEMS * VOTES
+    assert counts == [PROBLEMS * VOTES] * 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_processes_end_with_the_one_that_was_started(server, number):
-    pids = servers(server)
-    server.process.send_signal(number)
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_processes_end_with_the_one_that_was_started(server, signal_number):
+    pids = serving_pids(server)
+    server.process.send_signal(signal_number)
     until(lambda: not any(map(is_alive, pids)))
-    said = server.ended()
-    assert "Traceback" not in said
+    output = server.wait_for_end()
+    assert "Traceback" not in output
 
 
 def test_where_one_process_ends_by_itself_all_do_and_it_is_an_error(server):
-    one, other = servers(server)
-    os.kill(one, signal.SIGKILL)
-    said = server.ended()
-    assert "a server process ended by itself" in said
+    first_pid, second_pid = serving_pids(server)
+    os.kill(first_pid, signal.SIGKILL)
+    output = server.wait_for_end()
+    assert "a server process ended by itself" in output
     assert server.process.returncode == 2
-    assert not is_alive(other)
+    assert not is_alive(second_pid)
 
 
 def test_sqlite_is_served_by_one_process_alone(tmp_path):

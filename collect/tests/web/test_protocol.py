@@ -1,4 +1,4 @@
-"""The clock over a request, which these tests move by themselves: none of them waits, on however busy a machine."""
+"""A request that takes too long is hung up on, by a clock that the tests move."""
 
 import asyncio
 import time
@@ -14,18 +14,18 @@ from winokit_collect.web.protocol import SECONDS, ImpatientProtocol
 KEEP_ALIVE = 5 * SECONDS
 """Seconds after which uvicorn by itself ends a connection over which nothing is asked after an answer."""
 GET = b"GET /login HTTP/1.1\r\nHost: x\r\n\r\n"
-BEGUN = b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf="
-UNFINISHED = (
+UNFINISHED_POST = b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\ncsrf="
+UNFINISHED_REQUESTS = (
     b"",
     b"GET /login HTTP/1.1\r\nHo",
-    BEGUN,
+    UNFINISHED_POST,
     b"POST /login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ncsrf=\r\n",
-    GET + BEGUN,
+    GET + UNFINISHED_POST,
 )
 
 
 class SteeredLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes when a test says so."""
+    """An event loop whose time passes only when a test says so."""
 
     moment = 0.0
 
@@ -33,8 +33,8 @@ class SteeredLoop(asyncio.SelectorEventLoop):
         return self.moment
 
 
-class Watched(ImpatientProtocol):
-    """Counts what comes in."""
+class CountingProtocol(ImpatientProtocol):
+    """The protocol of the app, which also counts the bytes that it receives."""
 
     count = 0
 
@@ -52,6 +52,7 @@ async def answer(scope, receive, send):
 
 
 async def until(holds):
+    """Let the loop run until `holds()` is true. AssertionError if it never is."""
     late = time.monotonic() + HANGS
     while not holds():
         assert time.monotonic() < late, "it never happens"
@@ -77,7 +78,7 @@ class Line:
         await self.reader.readuntil(b"ok")
 
     async def pass_seconds(self, seconds):
-        """Let time pass, and those whose time has come do what they are to do."""
+        """Let time pass, and run the callbacks that are due then."""
         asyncio.get_running_loop().moment += seconds
         for _ in range(9):
             await asyncio.sleep(0)
@@ -87,38 +88,39 @@ class Line:
         return not self.protocol.transport.is_closing()
 
 
-def play(scene):
-    """Play a scene with a line to a server whose clock stands still."""
+def play_scene(scene):
+    """Run `scene(line)` with a line to a server whose clock stands still."""
 
-    async def played():
+    async def run_scene():
         loop = asyncio.get_running_loop()
         config = uvicorn.Config(answer, lifespan="off", log_config=None, ws="none", timeout_keep_alive=KEEP_ALIVE)
-        made = []
+        protocols = []
         state = ServerState()
 
-        def accept():
-            made.append(Watched(config, state, {}, loop))
-            return made[-1]
+        def make_protocol():
+            protocol = CountingProtocol(config, state, {}, loop)
+            protocols.append(protocol)
+            return protocol
 
-        server = await loop.create_server(accept, "127.0.0.1", 0)
+        server = await loop.create_server(make_protocol, "127.0.0.1", 0)
         async with server:
             reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            await until(lambda: made and made[0].transport is not None)
+            await until(lambda: protocols and protocols[0].transport is not None)
             try:
-                await scene(Line(made[0], reader, writer))
+                await scene(Line(protocols[0], reader, writer))
             finally:
                 writer.close()
                 await until(lambda: not state.connections)
 
-    def run():
+    def run_in_new_loop():
         with asyncio.Runner(loop_factory=SteeredLoop) as runner:
-            runner.run(played())
+            runner.run(run_scene())
 
-    with ThreadPoolExecutor(1) as apart:  # a browser of other tests may keep a loop running in this thread
-        apart.submit(run).result()
+    with ThreadPoolExecutor(1) as pool:  # a browser of other tests may keep a loop running in this thread
+        pool.submit(run_in_new_loop).result()
 
 
-@pytest.mark.parametrize("sent", UNFINISHED)
+@pytest.mark.parametrize("sent", UNFINISHED_REQUESTS)
 def test_whoever_takes_too_long_over_a_request_is_hung_up_on(sent):
     async def scene(line):
         await line.send(sent)
@@ -129,10 +131,10 @@ def test_whoever_takes_too_long_over_a_request_is_hung_up_on(sent):
         await line.pass_seconds(0.001)
         assert not line.is_open
 
-    play(scene)
+    play_scene(scene)
 
 
-@pytest.mark.parametrize("sent", UNFINISHED)
+@pytest.mark.parametrize("sent", UNFINISHED_REQUESTS)
 def test_one_byte_now_and_then_does_not_buy_more_time(sent):
     async def scene(line):
         await line.send(sent)
@@ -144,7 +146,7 @@ def test_one_byte_now_and_then_does_not_buy_more_time(sent):
             await line.pass_seconds(SECONDS / 4)
         assert not line.is_open
 
-    play(scene)
+    play_scene(scene)
 
 
 def test_whoever_takes_their_time_between_requests_is_not():
@@ -155,7 +157,7 @@ def test_whoever_takes_their_time_between_requests_is_not():
             await line.pass_seconds(SECONDS + 1)
             assert line.is_open
 
-    play(scene)
+    play_scene(scene)
 
 
 def test_every_request_has_the_whole_time():
@@ -167,4 +169,4 @@ def test_every_request_has_the_whole_time():
             await line.hear_answer()
             assert line.is_open
 
-    play(scene)
+    play_scene(scene)

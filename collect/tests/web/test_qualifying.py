@@ -1,4 +1,4 @@
-"""Consent, screening, quiz, and the way out."""
+"""Workers consent, are screened and quizzed before they work, and are shown the way out."""
 
 import pytest
 from markupsafe import escape
@@ -31,16 +31,19 @@ def test_screening_keeps_what_was_answered_when_something_is_missing(newcomer):
     newcomer.send("/consent", agree="yes")
     answer = newcomer.send("/screening", native_speaker="yes")
     assert answer.status_code == 422
-    assert newcomer.page.all("input", name="native_speaker", value="yes")[0].keys() >= {"checked"}
+    (box,) = newcomer.page.all("input", name="native_speaker", value="yes")
+    assert "checked" in box
     assert newcomer.page.all("a", href="#has_seen_wsc")
     assert newcomer.send("/screening", native_speaker="yes", has_seen_wsc="no").url.path == "/begin"
 
 
-@pytest.mark.parametrize("answers", [("no", "no"), ("yes", "yes")])
-def test_people_the_study_is_not_for_are_told_kindly_and_stay_out(newcomer, answers):
+@pytest.mark.parametrize(
+    ("native_speaker", "has_seen_wsc"), [("no", "no"), ("yes", "yes")], ids=["no native speaker", "has seen them"]
+)
+def test_people_the_study_is_not_for_are_told_kindly_and_stay_out(newcomer, native_speaker, has_seen_wsc):
     newcomer.send("/consent", agree="yes")
-    native, seen = answers
-    assert newcomer.send("/screening", native_speaker=native, has_seen_wsc=seen).url.path == "/finish"
+    answer = newcomer.send("/screening", native_speaker=native_speaker, has_seen_wsc=has_seen_wsc)
+    assert answer.url.path == "/finish"
     assert "it is not for you this time" in newcomer.seen
     assert newcomer.get("/begin").url.path == "/finish"
     assert newcomer.get("/screening").url.path == "/finish"
@@ -61,10 +64,18 @@ def test_only_the_questions_that_the_study_asks_are_asked(make_study, browser_of
 def examinee(make_study, browser_of):
     study = make_study(quality={"quiz_pass_mark": 0.8, "quiz_attempts": 2})
     somebody = browser_of(study).join(study)
-    somebody.right = {f"q{n}": str(one.answer) for n, one in enumerate(study.quiz, 1)}
-    somebody.wrong = {f"q{n}": str((one.answer + 1) % len(one.options)) for n, one in enumerate(study.quiz, 1)}
-    somebody.explanations = [str(escape(one.explanation)) for one in study.quiz]
+    somebody.right = quiz_fields(study.quiz)
+    somebody.wrong = quiz_fields(study.quiz, shift=1)
+    somebody.explanations = [str(escape(question.explanation)) for question in study.quiz]
     return somebody
+
+
+def quiz_fields(questions, shift=0):
+    """The fields of right answers to the questions of a quiz, or of wrong ones if `shift` is 1."""
+    fields = {}
+    for number, question in enumerate(questions, 1):
+        fields[f"q{number}"] = str((question.answer + shift) % len(question.options))
+    return fields
 
 
 def test_the_quiz_lets_in_whoever_knows_the_answers(examinee):
@@ -74,7 +85,7 @@ def test_the_quiz_lets_in_whoever_knows_the_answers(examinee):
 
 
 def test_a_quiz_with_a_gap_is_shown_again_as_it_was(examinee):
-    answer = examinee.send("/quiz", **{**examinee.right, "q2": ""})
+    answer = examinee.send("/quiz", **examinee.right | {"q2": ""})
     assert answer.status_code == 422
     assert examinee.page.all("a", href="#q2")
     assert "checked" in examinee.page.all("input", name="q1", value=examinee.right["q1"])[0]
@@ -82,14 +93,15 @@ def test_a_quiz_with_a_gap_is_shown_again_as_it_was(examinee):
 
 def test_an_answer_that_is_no_option_is_none(examinee):
     for odd in ("99", "-1", "١", "1.0", "x" * 1000):
-        assert examinee.send("/quiz", **{**examinee.right, "q1": odd}).status_code == 422
+        assert examinee.send("/quiz", **examinee.right | {"q1": odd}).status_code == 422
 
 
 def test_a_failed_quiz_marks_what_was_wrong_but_does_not_give_the_answers(examinee):
-    page = examinee.send("/quiz", **{**examinee.wrong, "q1": examinee.right["q1"]}).text
+    one_right = examinee.wrong | {"q1": examinee.right["q1"]}
+    page = examinee.send("/quiz", **one_right).text
     assert "You can try one more time" in page
     assert page.count("This was not right") == len(examinee.wrong) - 1
-    assert not any(one in page for one in examinee.explanations)
+    assert not any(explanation in page for explanation in examinee.explanations)
     assert "Right answer:" not in page
 
 
@@ -98,7 +110,7 @@ def test_after_the_last_try_the_answers_are_explained_and_the_study_is_over(exam
     page = examinee.send("/quiz", **examinee.wrong).text
     assert "Thank you for trying" in page
     assert page.count("Right answer:") == len(examinee.wrong)
-    assert all(one in page for one in examinee.explanations)
+    assert all(explanation in page for explanation in examinee.explanations)
     assert examinee.get("/begin").url.path == "/finish"
 
 
@@ -110,11 +122,11 @@ def test_the_way_out_shows_the_code_and_what_was_earned(worker):
 
 
 def test_a_blocked_worker_is_told_so_and_gets_nothing(study, worker):
-    (one,) = quality.workers(study)
-    moderation.block(study, one.code, "test", "requester:ann")
+    (row,) = quality.workers(study)
+    moderation.block(study, row.code, "test", "requester:ann")
     assert worker.get("/begin").url.path == "/finish"
     assert "You can no longer work in this study" in worker.seen
-    assert workers.step_of(study, workers.get(study, one.code)) == "blocked"
+    assert workers.step_of(study, workers.get(study, row.code)) == "blocked"
 
 
 def test_in_a_paused_study_nothing_new_is_given_out(study, worker):
@@ -160,14 +172,13 @@ def test_each_page_of_the_quiz_is_about_one_kind_and_what_was_passed_stays(make_
     somebody = browser_of(study).join(study)
     somebody.get("/quiz")
     assert somebody.page.all("input", name="kinds")[0]["value"] == "write"
-    asked = [question for question in study.quiz if question.kind == "write"]
-    assert len({each["name"] for each in somebody.page.all("input", type="radio")}) == len(asked)
-    right = {f"q{number}": str(question.answer) for number, question in enumerate(asked, 1)}
-    somebody.send("/quiz", kinds="write", **right)
+    write_questions = [question for question in study.quiz if question.kind == "write"]
+    field_names = {box["name"] for box in somebody.page.all("input", type="radio")}
+    assert len(field_names) == len(write_questions)
+    somebody.send("/quiz", kinds="write", **quiz_fields(write_questions))
     assert somebody.page.all("a", href="/quiz?kind=validate")
     somebody.get("/quiz?kind=validate")
-    asked = [question for question in study.quiz if question.kind == "validate"]
-    wrong = {f"q{n}": str((one.answer + 1) % len(one.options)) for n, one in enumerate(asked, 1)}
-    somebody.send("/quiz", kinds="validate", **wrong)
+    validate_questions = [question for question in study.quiz if question.kind == "validate"]
+    somebody.send("/quiz", kinds="validate", **quiz_fields(validate_questions, shift=1))
     assert somebody.get("/begin").url.path == "/begin"
     assert somebody.send("/begin/write").url.path.endswith("/write")

@@ -1,4 +1,4 @@
-"""Decisions one after the other: twins side by side, the special word marked, and the filter kept."""
+"""Requesters decide one problem after the other, with its twin beside it and the filter kept."""
 
 import re
 
@@ -11,50 +11,49 @@ from winokit_collect.study.schema import Adjudication
 
 @pytest.fixture
 def pairs(study, crew):
-    """Three pairs that nobody has judged."""
+    """Ids of the problems of three pairs that nobody has judged, in the order of the list."""
     author = crew.newcomer(study)
     for number in (0, 7, 9):
         crew.write(study, author, number)
     return [row.id for row in listings.problems(study).rows]
 
 
-def heading(requester):
+def shown_number(requester):
     return int(re.search(r"<h2>Problem (\d+)", requester.seen)[1])
 
 
 def test_twins_stand_side_by_side_with_the_special_word_marked(requester, pairs):
     requester.get("/requester/queue")
-    assert heading(requester) == pairs[0]
+    assert shown_number(requester) == pairs[0]
     assert re.findall(r"<mark>(.*?)</mark>", requester.seen) == ["always", "never"]
     assert "Its twin" in requester.seen
 
 
 def test_the_filter_is_kept_from_one_decision_to_the_next(study, requester, crew, pairs):
     requester.get("/requester/queue?status=open&text=near")
-    first = heading(requester)
+    first = shown_number(requester)
     answer = requester.send(f"/requester/queue/{first}/decide", valid="invalid", kept="status=open&text=near")
     assert answer.url.path == "/requester/queue"
     assert dict(answer.url.params) == {"status": "open", "text": "near", "after": str(first)}
-    assert heading(requester) < first
+    assert shown_number(requester) < first
     with study.store.read() as session:
         assert session.execute(select(Adjudication.problem_id, Adjudication.valid)).all() == [(first, False)]
 
 
 def test_what_is_skipped_comes_after_the_others(requester, pairs):
     requester.get("/requester/queue")
-    seen = []
+    numbers = []
     for _ in range(len(pairs) + 1):
-        seen.append(heading(requester))
-        requester.get(
-            re.search(r'href="(/requester/queue\?[^"]*)" data-key="s"', requester.seen)[1].replace("&amp;", "&")
-        )
-    assert seen == [*pairs, pairs[0]]
+        numbers.append(shown_number(requester))
+        skip_link = re.search(r'href="(/requester/queue\?[^"]*)" data-key="s"', requester.seen)[1]
+        requester.get(skip_link.replace("&amp;", "&"))
+    assert numbers == [*pairs, pairs[0]]
 
 
 def test_nothing_is_left_when_all_is_decided(requester, pairs):
     requester.get("/requester/queue")
     for _ in pairs:
-        requester.send(f"/requester/queue/{heading(requester)}/decide", valid="valid")
+        requester.send(f"/requester/queue/{shown_number(requester)}/decide", valid="valid")
     assert "Nothing is left to decide" in requester.seen
     assert "0 left" in requester.seen
 

@@ -1,4 +1,4 @@
-"""The requester's pages: behind a login, and doing what they say."""
+"""The requester's pages are behind a login and do what they say."""
 
 import io
 import json
@@ -25,8 +25,9 @@ def busy(study, worker, app):
     return study
 
 
-def code(study, place=0):
-    return quality.workers(study)[place].code
+def author_code(study):
+    """Code of the first worker of a study, who wrote its pair."""
+    return quality.workers(study)[0].code
 
 
 def test_workers_and_balances_come_page_by_page(study, requester):
@@ -46,7 +47,7 @@ def test_workers_and_balances_come_page_by_page(study, requester):
 def test_workers_who_have_done_much_are_counted_once_in_half_a_minute_but_for_their_state(
     busy, requester, monkeypatch, clock
 ):
-    author = code(busy)
+    author = author_code(busy)
     assert "Counted as of" not in requester.get("/requester/workers").text
     monkeypatch.setattr(quality, "LARGE", 1)
     assert "Counted as of" in requester.get("/requester/workers").text
@@ -69,21 +70,23 @@ def test_strangers_and_workers_are_asked_to_log_in(stranger, worker):
 
 def test_every_page_opens_on_an_empty_study_or_says_there_is_nothing(requester):
     for page in PAGES:
-        assert requester.get(f"/requester{page}").status_code == (404 if page == "/problems/1" else 200), page
+        expected_status = 404 if page == "/problems/1" else 200
+        assert requester.get(f"/requester{page}").status_code == expected_status, page
 
 
 def test_every_page_opens_on_a_study_with_work_in_it(busy, requester):
     number = listings.problems(busy).rows[0].id
-    for page in (*PAGES[:3], f"/problems/{number}", *PAGES[4:], f"/workers/{code(busy)}"):
+    for page in (*PAGES[:3], f"/problems/{number}", *PAGES[4:], f"/workers/{author_code(busy)}"):
         assert requester.get(f"/requester{page}").status_code == 200
 
 
 def test_a_problem_shows_what_each_worker_said(busy, requester):
-    problem = next(one for one in listings.problems(busy).rows if one.votes)
-    shown = requester.get(f"/requester/problems/{problem.id}").text
+    problem = next(row for row in listings.problems(busy).rows if row.votes)
+    page = requester.get(f"/requester/problems/{problem.id}").text
     for vote in problem.votes:
-        said = ("no", "yes")[vote.choice] if vote.kind == "switchable" else problem.candidates[vote.choice]
-        assert f"{vote.worker.code}</a></th><td>{vote.kind}</td><td>{said}</td>" in shown
+        assert vote.kind == "validate"
+        choice = problem.candidates[vote.choice]
+        assert f"{vote.worker.code}</a></th><td>{vote.kind}</td><td>{choice}</td>" in page
 
 
 def test_a_poll_from_a_page_whose_session_ended_leads_to_the_login(stranger):
@@ -104,10 +107,11 @@ def test_the_first_account_is_made_once(study, requester, stranger, password):
 def test_setting_up_says_what_is_wrong_and_keeps_the_name(study, stranger, password):
     path = requesters.setup_path(study)
     stranger.get(path)
-    for password_, again, why in (("short", "short", "10 to 200"), (password, "another one", "not the same")):
-        answer = stranger.send(path, name="ann", password=password_, again=again)
+    cases = (("short", "short", "10 to 200"), (password, "another one", "not the same"))
+    for first_entry, second_entry, complaint in cases:
+        answer = stranger.send(path, name="ann", password=first_entry, again=second_entry)
         assert answer.status_code == 422
-        assert why in answer.text
+        assert complaint in answer.text
         assert stranger.page.all("input", id="name", value="ann")
     assert not requesters.everybody(study)
 
@@ -138,23 +142,22 @@ def test_a_flood_of_logins_has_to_wait(requester, stranger, password, refused):
 
 
 def test_logging_out_ends_every_session(app, study, requester, password):
-    other = type(requester)(app)
-    other.get("/login")
-    other.send("/login", name="ann", password=password)
-    other.get("/requester")
-    other.send("/logout")
+    other_browser = type(requester)(app)
+    other_browser.get("/login")
+    other_browser.send("/login", name="ann", password=password)
+    other_browser.get("/requester")
+    other_browser.send("/logout")
     assert requester.get("/requester").url.path == "/login"
 
 
 def test_a_password_can_be_changed(app, requester, password):
     requester.get("/requester/account")
-    changed = requester.send(
-        "/requester/account/password", old=password, password="another horse", again="another horse"
-    )
-    assert "Your password has been changed" in changed.text
+    new_password = "another horse"
+    answer = requester.send("/requester/account/password", old=password, password=new_password, again=new_password)
+    assert "Your password has been changed" in answer.text
     somebody = type(requester)(app)
     somebody.get("/login")
-    assert somebody.send("/login", name="ann", password="another horse").url.path == "/requester"
+    assert somebody.send("/login", name="ann", password=new_password).url.path == "/requester"
 
 
 def test_a_colleague_chooses_their_password_by_a_link_that_works_once(app, requester, password):
@@ -201,11 +204,14 @@ def test_pausing_and_going_on(study, requester):
 
 
 def test_problems_are_filtered(busy, requester):
-    assert requester.get("/requester/problems").text.count('class="card"') == 2
-    assert requester.get("/requester/problems?text=ALWAYS").text.count('class="card"') == 1
+    def count_cards(query=""):
+        return requester.get(f"/requester/problems{query}").text.count('class="card"')
+
+    assert count_cards() == 2
+    assert count_cards("?text=ALWAYS") == 1
     assert "that matches the filter" in requester.get("/requester/problems?status=valid").text
-    assert requester.get("/requester/problems?text=%25").text.count('class="card"') == 0
-    assert requester.get(f"/requester/problems?author={code(busy)}").text.count('class="card"') == 2
+    assert count_cards("?text=%25") == 0
+    assert count_cards(f"?author={author_code(busy)}") == 2
 
 
 def test_an_address_that_makes_no_sense_is_a_friendly_page(requester):
@@ -216,10 +222,10 @@ def test_an_address_that_makes_no_sense_is_a_friendly_page(requester):
 
 
 def test_sql_in_a_filter_is_only_text(busy, requester):
-    fields = ("text", "author", "worker", "action", "status")
+    filters = ("text", "author", "worker", "action", "status")
     for text in ("' OR 1=1 --", '"; DROP TABLE problem; --', "%' UNION SELECT 1 --", "\\"):
         for path in ("/requester/problems", "/requester/submissions", "/requester/log"):
-            assert requester.get(path, params=dict.fromkeys(fields, text)).status_code == 200
+            assert requester.get(path, params=dict.fromkeys(filters, text)).status_code == 200
     assert listings.problems(busy).total == 2
 
 
@@ -234,22 +240,25 @@ def test_a_requester_decides_over_the_votes(busy, requester):
     assert "fine by me" in page
     assert "✓ valid" in page
     requester.send(f"/requester/problems/{number}/decide", valid="votes", note="")
-    assert listings.problem(busy, number)[0].valid is None
+    problem, _ = listings.problem(busy, number)
+    assert problem.valid is None
     assert requester.send(f"/requester/problems/{number}/decide", valid="perhaps").status_code == 422
 
 
 def test_a_submission_is_discarded_with_a_reason(busy, requester):
-    vote = next(one for one in listings.submissions(busy).rows if one.kind == "validate")
+    (vote,) = listings.submissions(busy, kind="validate").rows
     requester.get("/requester/submissions")
     assert requester.send(f"/requester/submissions/{vote.id}/discard", why=" ").status_code == 422
     requester.get("/requester/submissions")
     page = requester.send(f"/requester/submissions/{vote.id}/discard", why="asleep").text
     assert "no: discarded: asleep" in page
-    assert not next(one for one in listings.submissions(busy).rows if one.id == vote.id).counted
+    (discarded,) = listings.submissions(busy, kind="validate").rows
+    assert discarded.id == vote.id
+    assert not discarded.counted
 
 
 def test_a_worker_is_blocked_and_let_in_again(busy, requester):
-    name = code(busy)
+    name = author_code(busy)
     requester.get(f"/requester/workers/{name}")
     page = requester.send(f"/requester/workers/{name}/block", why="copies", discard_work="yes").text
     assert "Copies." in page
@@ -260,7 +269,7 @@ def test_a_worker_is_blocked_and_let_in_again(busy, requester):
 
 
 def test_a_worker_who_lost_the_way_gets_a_link(busy, requester, stranger):
-    name = code(busy)
+    name = author_code(busy)
     requester.get(f"/requester/workers/{name}")
     requester.send(f"/requester/workers/{name}/return")
     link = requester.page.all("input", id="link")[0]["value"]
@@ -270,41 +279,38 @@ def test_a_worker_who_lost_the_way_gets_a_link(busy, requester, stranger):
 
 
 def test_a_bonus_is_written_down_and_nonsense_is_not(busy, requester):
-    name = code(busy)
+    name = author_code(busy)
     for amount in ("x", "", "1.005", "NaN", "1e9", "99999999"):
         requester.get(f"/requester/workers/{name}")
         assert requester.send(f"/requester/workers/{name}/bonus", amount=amount, note="").status_code == 422
     requester.get(f"/requester/workers/{name}")
     requester.send(f"/requester/workers/{name}/bonus", amount="1.50", note="lovely twins")
-    assert [(line.cents, line.note) for line in ledger.entries(busy) if line.worker.code == name] == [
-        (40, ""),
-        (150, "lovely twins"),
-    ]
+    entries = [entry for entry in ledger.entries(busy) if entry.worker.code == name]
+    assert [(entry.cents, entry.note) for entry in entries] == [(40, ""), (150, "lovely twins")]
 
 
 def test_invite_links_are_made_shown_and_revoked(study, requester):
     requester.get("/requester/invites")
     requester.send("/requester/invites", label="class", count="3", uses="2", days="7")
-    boxes = [
-        box["value"] for box in requester.page.all("input", type="text") if (box.get("id") or "").startswith("link")
-    ]
-    assert len(boxes) == 3
-    made = invites.listing(study)
-    assert {(link.invite.label, link.invite.most_uses) for link in made} == {("class", 2)}
-    requester.send(f"/requester/invites/{made[0].invite.id}/revoke")
-    assert sum(link.invite.revoked_at is not None for link in invites.listing(study)) == 1
-    for wrong in ({"count": "0"}, {"uses": "-1"}, {"days": "x"}, {"count": "9" * 30}):
+    box_ids = [box.get("id") or "" for box in requester.page.all("input", type="text")]
+    assert len([box_id for box_id in box_ids if box_id.startswith("link")]) == 3
+    links = invites.listing(study)
+    assert {(link.invite.label, link.invite.most_uses) for link in links} == {("class", 2)}
+    requester.send(f"/requester/invites/{links[0].invite.id}/revoke")
+    revoked = [link for link in invites.listing(study) if link.invite.revoked_at is not None]
+    assert len(revoked) == 1
+    fields = {"label": "", "count": "1", "uses": "1", "days": "1"}
+    for changes in ({"count": "0"}, {"uses": "-1"}, {"days": "x"}, {"count": "9" * 30}):
         requester.get("/requester/invites")
-        told = {"label": "", "count": "1", "uses": "1", "days": "1", **wrong}
-        assert requester.send("/requester/invites", **told).status_code == 422
+        assert requester.send("/requester/invites", **fields | changes).status_code == 422
     assert len(invites.listing(study)) == 3
 
 
 def test_what_is_owed_is_marked_as_paid(busy, requester):
     requester.get("/requester/pay")
     newest = requester.page.all("input", name="newest")[0]["value"]
-    ledger.bonus(busy, code(busy), 7, "after they have looked", "requester:bea")
-    page = requester.send("/requester/pay/settle", worker=code(busy), newest=newest).text
+    ledger.bonus(busy, author_code(busy), 7, "after they have looked", "requester:bea")
+    page = requester.send("/requester/pay/settle", worker=author_code(busy), newest=newest).text
     assert "1 payout marked as paid" in page
     assert "by hand" in page
     assert ledger.balances(busy)[0].open_cents == 7
@@ -317,8 +323,9 @@ def test_what_is_owed_is_marked_as_paid(busy, requester):
     assert sum(balance.open_cents for balance in ledger.balances(busy)) == 0
     assert "Nothing outstanding" in requester.send("/requester/pay/settle", sure="yes").text
     requester.get("/requester/pay")
-    (undo, *_) = [form["action"] for form in requester.page.all("form") if form["action"].endswith("/take-back")]
-    assert "outstanding again" in requester.send(undo).text
+    actions = [form["action"] for form in requester.page.all("form")]
+    take_back = next(action for action in actions if action.endswith("/take-back"))
+    assert "outstanding again" in requester.send(take_back).text
     assert sum(balance.open_cents for balance in ledger.balances(busy)) > 0
 
 
@@ -326,16 +333,19 @@ def test_the_export_is_a_zip_without_anything_personal(busy, requester):
     answer = requester.get("/requester/export.zip")
     assert answer.headers["content-disposition"] == 'attachment; filename="twins.zip"'
     with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
-        rows = packed.read("others.jsonl").decode().splitlines()
-    assert len([row for row in map(json.loads, rows) if "text" in row]) == 2
+        lines = packed.read("others.jsonl").decode().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len([row for row in rows if "text" in row]) == 2
     assert listings.log_entries(busy, 1)[0].action == "export"
 
 
 def test_the_log_names_who_did_what(busy, requester):
     page = requester.get("/requester/log").text
-    assert f"worker:{code(busy)}" in page
+    assert f"worker:{author_code(busy)}" in page
     assert "requester:ann" in requester.get("/requester/log?action=requester").text or "requester" in page
-    assert "consent" not in requester.get("/requester/log?action=join").text.split("<tbody>")[1]
+    _, _, table_body = requester.get("/requester/log?action=join").text.partition("<tbody>")
+    assert table_body
+    assert "consent" not in table_body
 
 
 def test_agreement_is_only_there_for_votes_of_the_study(requester):

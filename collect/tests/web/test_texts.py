@@ -1,4 +1,4 @@
-"""A study speaks the language of its files: no page that a worker sees says anything else."""
+"""Every page that a worker sees is in the language of the study's files."""
 
 import re
 import tomllib
@@ -32,36 +32,44 @@ TWINS = {
     "answer_1": "2",
     "answer_2": "1",
 }
-READ = {"title", "aria-label", "placeholder", "data-copied", "data-otherwise", "data-skip", "data-copy-first"}
+READABLE_ATTRIBUTES = {
+    "title",
+    "aria-label",
+    "placeholder",
+    "data-copied",
+    "data-otherwise",
+    "data-skip",
+    "data-copy-first",
+}
 
 
 class Words(HTMLParser):
-    """What of a page people read or hear: its text and the attributes that browsers show."""
+    """The texts of a page that people read or hear, with the attributes that browsers show."""
 
     def __init__(self, html):
         super().__init__()
-        self.read = []
+        self.texts = []
         self.language = None
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
-        self.read += [value for name, value in attrs if name in READ and value]
+        self.texts += [value for name, value in attrs if name in READABLE_ATTRIBUTES and value]
         self.language = dict(attrs).get("lang") or self.language
 
     def handle_data(self, data):
-        self.read.append(data.strip())
+        self.texts.append(data.strip())
 
 
 class Traveller(Person):
-    """Somebody who keeps every page."""
+    """A person who adds every page that they see to a list."""
 
-    def __init__(self, app, kept):
+    def __init__(self, app, pages):
         super().__init__(app)
-        self.kept = kept
+        self.pages = pages
 
-    def _saw(self, response):
-        self.kept.append(response.text)
-        return super()._saw(response)
+    def _remember_page(self, response):
+        self.pages.append(response.text)
+        return super()._remember_page(response)
 
     def arrive(self, study):
         path = invites.create(study).path
@@ -71,19 +79,21 @@ class Traveller(Person):
         return self
 
 
-def tour(study, twins):
-    """Every page of a worker, and most of what can go wrong on the way."""
-    kept = []
+def visit_every_page(study, twins):
+    """See every page of a worker and most refusals, and return the HTML of all."""
+    pages = []
     app = create_app(study)
     judged = [kind for kind in study.config.tasks.kinds if kind != "write"]
-    worker = Traveller(app, kept).arrive(study)
+    right_answers = {f"q{number}": str(question.answer) for number, question in enumerate(study.quiz, 1)}
+    worker = Traveller(app, pages).arrive(study)
     worker.send("/consent")
     worker.send("/consent", agree="yes")
     worker.send("/screening")
     worker.send("/screening", native_speaker="yes", has_seen_wsc="no")
     worker.send("/quiz")
-    for answer in ("0", None):  # a try that fails, and one that does not
-        worker.send("/quiz", **{f"q{n}": answer or str(q.answer) for n, q in enumerate(study.quiz, 1)})
+    wrong_answers = dict.fromkeys(right_answers, "0")
+    worker.send("/quiz", **wrong_answers)
+    worker.send("/quiz", **right_answers)
     worker.get(invites.create(study).path)
     worker.get("/begin")
     for kind in study.config.tasks.kinds:
@@ -91,19 +101,19 @@ def tour(study, twins):
     task = worker.take("write")
     worker.send(f"{task}/write")
     for changes in ({}, {"first": "x" * 1001}, {"first": "zu kurz"}, {"answer_2": "2"}, {"anchor": "Zaun"}):
-        worker.send(f"{task}/feedback", **{**twins, **changes})
-        worker.send(f"{task}/adversary", **{**twins, **changes})
+        worker.send(f"{task}/feedback", **twins | changes)
+        worker.send(f"{task}/adversary", **twins | changes)
     worker.send(f"{task}/draft", **twins)
     worker.get(f"{task}/write")
     worker.send(f"{task}/write", **twins)
     worker.get(f"{task}/write")
     worker.send(f"{task}/draft", **twins)
-    written = task
+    write_task = task
     worker.get("/finish")
-    judge = Traveller(app, kept).arrive(study)
+    judge = Traveller(app, pages).arrive(study)
     judge.send("/consent", agree="yes")
     judge.send("/screening", native_speaker="yes", has_seen_wsc="no")
-    judge.send("/quiz", **{f"q{n}": str(q.answer) for n, q in enumerate(study.quiz, 1)})
+    judge.send("/quiz", **right_answers)
     for kind in judged:
         task = judge.take(kind)
         judge.send(f"{task}/vote")
@@ -111,14 +121,14 @@ def tour(study, twins):
         judge.send(f"{task}/vote", choice="yes")
         judge.get(f"{task}/vote")
         judge.send(f"{task}/vote", choice="0", equally_plausible="no", local_decides="no")
-    worker.get(f"{written}/write")
-    worker.send(f"{written}/write", **{**twins, "anchor": "Zaun"})
-    stranger = Traveller(app, kept)
+    worker.get(f"{write_task}/write")
+    worker.send(f"{write_task}/write", **twins | {"anchor": "Zaun"})
+    stranger = Traveller(app, pages)
     for path in ("/begin", "/nothing", "/join/forged", "/start", "/guidelines/other", "/task/none/vote"):
         for somebody in (worker, stranger):
             somebody.get(path)
     stranger.post("/consent", data={"csrf": "forged"})
-    kept.append(worker.client.delete("/begin").text)
+    pages.append(worker.client.delete("/begin").text)
     worker.send("/begin/write", x="x" * 70_000)
     study.pause(True, "test")
     worker.take("write")
@@ -126,70 +136,95 @@ def tour(study, twins):
     moderation.block(study, code, "test", "test")
     worker.get("/begin")
     moderation.withdraw(study, code, "test")
-    out = Traveller(app, kept).arrive(study)
-    out.send("/consent", agree="yes")
-    out.send("/screening", native_speaker="no", has_seen_wsc="no")
-    return kept
+    screened_out = Traveller(app, pages).arrive(study)
+    screened_out.send("/consent", agree="yes")
+    screened_out.send("/screening", native_speaker="no", has_seen_wsc="no")
+    return pages
 
 
-def config(**more):
+def study_sections(**sections):
     return {
         "tasks": {"kinds": KINDS, "votes": 1},
         "quality": {"quiz_pass_mark": 0.8, "quiz_attempts": 2},
         "contact": "a@b.example",
         "adversary": {"model": "random"},
-        **more,
+        **sections,
     }
 
 
-def test_a_german_study_has_no_english_line_left(make_study):
-    study = make_study(**config(language="de", title="Zwillinge"))
-    pages = tour(study, TWINS)
-    assert len(pages) > 50
-    said = {line for line in BUILT_IN.lines.values() if line != study.texts.lines["quiz.result"] and len(line) > 2}
-    said |= {q["text"] for q in tomllib.loads(bundled("quiz.toml").read_text("utf-8"))["question"]}
+def bundled_english_lines():
+    """Lines of the bundled English texts, quiz and pages that are longer than a word or two letters."""
+    lines = {line for line in BUILT_IN.lines.values() if len(line) > 2}
+    quiz = tomllib.loads(bundled("quiz.toml").read_text("utf-8"))
+    lines |= {question["text"] for question in quiz["question"]}
     for name in FILES:
-        said |= {line for line in bundled(name).read_text("utf-8").splitlines() if " " in line}
-    pieces = {piece.strip() for line in said for piece in re.split(r"\{\w+\}", line) if len(piece.split()) > 1}
+        page_lines = bundled(name).read_text("utf-8").splitlines()
+        lines |= {line for line in page_lines if " " in line}
+    return lines
+
+
+def test_a_german_study_has_no_english_line_left(make_study):
+    study = make_study(**study_sections(language="de", title="Zwillinge"))
+    pages = visit_every_page(study, TWINS)
+    assert len(pages) > 50
+    english_lines = bundled_english_lines()
+    english_lines.discard(study.texts.lines["quiz.result"])  # it is the same in German
+    english_parts = set()
+    for line in english_lines:
+        parts = [part.strip() for part in re.split(r"\{\w+\}", line)]
+        english_parts.update(part for part in parts if len(part.split()) > 1)
     for html in pages:
         words = Words(html)
-        text = "\n".join(words.read)
-        assert not said & set(words.read)
-        assert [piece for piece in pieces if piece in text] == []
+        text = "\n".join(words.texts)
+        assert not english_lines & set(words.texts)
+        assert [part for part in english_parts if part in text] == []
         assert words.language in ("de", None)  # None: a piece of a page
     assert any("Ist Deutsch Ihre Muttersprache?" in html for html in pages)
     assert any("Danke, Ihre Arbeit ist angekommen. Sie haben 0,40 $ verdient." in html for html in pages)
 
 
+def greek_texts():
+    """The file texts.toml with every letter of the built-in lines replaced by a Greek one."""
+    sections = {}
+    for key, line in built_in_lines():
+        section, _, name = key.partition(".")
+        greek_line = re.sub(r"(\{\w+\})|[^\W\d_]", lambda match: match[1] or "λ", line)
+        if key == "language.direction":
+            greek_line = "ltr"
+        sections.setdefault(section, []).append(f"{name} = '''{greek_line}'''")
+    parts = []
+    for section, lines in sections.items():
+        parts += [f"[{section}]", *lines]
+    return "\n".join(parts)
+
+
 def test_no_word_on_a_workers_page_comes_from_anywhere_but_the_studys_files(make_study, tmp_path):
-    greek = {key: re.sub(r"\{\w+\}|[^\W\d_]", lambda m: m[0] if m[0][0] == "{" else "λ", line) for key, line in lines()}
-    greek["language.direction"] = "ltr"
     folder = tmp_path / "study-0"
     folder.mkdir()
-    sections = {}
-    for key, line in greek.items():
-        section, _, name = key.partition(".")
-        sections.setdefault(section, []).append(f"{name} = '''{line}'''")
-    written = "\n".join(f"[{section}]\n" + "\n".join(own) for section, own in sections.items())
-    (folder / "texts.toml").write_text(written, "utf-8")
+    (folder / "texts.toml").write_text(greek_texts(), "utf-8")
     for name in FILES:
         (folder / name).write_text("# λλλ\n", "utf-8")
     (folder / "quiz.toml").write_text('[[question]]\ntext="λ"\noptions=["λ", "μ", "ν"]\nanswer=1\nexplanation="λ"\n')
     (folder / "topics.jsonl").write_text('{"topic": "λλ", "words": ["λ"]}\n', "utf-8")
-    study = make_study(**config(title="λλ", quiz="quiz.toml", topics="topics.jsonl", contact="λ"))
-    named = ["random", "own"]  # a model and its scoring
-    typed = set(re.findall(r"\w+", " ".join([*form().values(), "x" * 1001, "zu kurz Zaun", *named])))
-    for html in tour(study, form()):
-        left = re.findall(r"[A-Za-z]{2,}", re.sub(r"w-\w{10}", "", " ".join(Words(html).read)))
-        assert {word for word in left if word not in typed and word.casefold() not in typed} == set()
+    study = make_study(**study_sections(title="λλ", quiz="quiz.toml", topics="topics.jsonl", contact="λ"))
+    model_names = ["random", "own"]  # a model and its scoring
+    typed_text = " ".join([*form().values(), "x" * 1001, "zu kurz Zaun", *model_names])
+    typed_words = set(re.findall(r"\w+", typed_text))
+    for html in visit_every_page(study, form()):
+        text = " ".join(Words(html).texts)
+        text_without_codes = re.sub(r"w-\w{10}", "", text)
+        latin_words = set(re.findall(r"[A-Za-z]{2,}", text_without_codes))
+        foreign_words = {word for word in latin_words - typed_words if word.casefold() not in typed_words}
+        assert foreign_words == set()
 
 
-def lines():
+def built_in_lines():
     return BUILT_IN.lines.items()
 
 
 def test_requesters_pages_stay_in_english(make_study, browser_of):
-    requester = browser_of(study := make_study(language="de")).set_up(study)
+    study = make_study(language="de")
+    requester = browser_of(study).set_up(study)
     assert 'lang="en"' in requester.get("/requester").text
     assert "There is nothing here" in requester.get("/requester/nothing").text
 
@@ -198,25 +233,26 @@ def test_init_in_a_language_with_texts_and_in_one_without(tmp_path):
     init(tmp_path / "de", language="de-AT")
     assert "Muttersprache" in (tmp_path / "de" / "texts.toml").read_text("utf-8")
     assert (tmp_path / "de" / "consent.md").read_text("utf-8").startswith("# Bevor Sie anfangen")
-    told = []
-    with telling(told.append):
-        assert not [note for note in status(tmp_path / "de").record["notes"] if "English" in note or ".toml" in note]
+    messages = []
+    with telling(messages.append):
+        notes = status(tmp_path / "de").record["notes"]
+        assert not [note for note in notes if "English" in note or ".toml" in note]
         answer = init(tmp_path / "sw", language="sw")
         status(tmp_path / "sw")
     assert "no texts are bundled in 'sw'" in answer.lines[1]
     assert 'name = "sw"' in (tmp_path / "sw" / "texts.toml").read_text("utf-8")
     for name in ("quiz.toml", "topics.jsonl", "gold.jsonl", "consent.md", "guidelines.md"):
-        assert f"{tmp_path / 'sw' / name}: still the bundled English text" in told
+        assert f"{tmp_path / 'sw' / name}: still the bundled English text" in messages
     with pytest.raises(BadInput, match="expected a BCP 47 code"):
         init(tmp_path / "x", language="german")
 
 
 def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_path):
-    own = bundled("texts.toml").read_text("utf-8").replace('skip = "Skip to main content"', 'skipp = "Over!"')
-    (tmp_path / "texts.toml").write_text(own, "utf-8")
-    texts, notes = read_texts(tmp_path / "texts.toml", "en")
-    line = 1 + own.splitlines().index('skipp = "Over!"')
     file = tmp_path / "texts.toml"
+    content = bundled("texts.toml").read_text("utf-8").replace('skip = "Skip to main content"', 'skipp = "Over!"')
+    file.write_text(content, "utf-8")
+    texts, notes = read_texts(file, "en")
+    line = 1 + content.splitlines().index('skipp = "Over!"')
     assert notes == [
         f"{file}:{line}: no page shows a text called every_page.skipp; did you mean every_page.skip?",
         f"{file}: 1 missing, so the built-in text is shown: every_page.skip",
@@ -225,7 +261,7 @@ def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("wrong", "why"),
+    ("text", "complaint"),
     [
         (
             '"{cound} available"',
@@ -238,9 +274,9 @@ def test_what_is_missing_or_unknown_in_texts_is_said_and_shown_as_built_in(tmp_p
         ('"to do', r"not TOML: .* \(at line 2"),
     ],
 )
-def test_a_text_that_no_page_can_show_is_refused_with_its_line(tmp_path, wrong, why):
-    (tmp_path / "texts.toml").write_text(f"[home]\nto_do = {wrong}\n", "utf-8")
-    with pytest.raises(BadInput, match=f"texts.toml.*{why}"):
+def test_a_text_that_no_page_can_show_is_refused_with_its_line(tmp_path, text, complaint):
+    (tmp_path / "texts.toml").write_text(f"[home]\nto_do = {text}\n", "utf-8")
+    with pytest.raises(BadInput, match=f"texts.toml.*{complaint}"):
         read_texts(tmp_path / "texts.toml", "en")
 
 
@@ -260,14 +296,18 @@ def test_a_text_is_text_and_no_markup(make_study, tmp_path, browser_of):
 
 @pytest.mark.parametrize("language", ["de"])
 def test_bundled_texts_of_a_language_are_complete_and_fill_in_the_same(language):
-    own = tomllib.loads(bundled("texts.toml", language).read_text("utf-8"))
-    own = {f"{section}.{key}": line for section, keys in own.items() for key, line in keys.items()}
-    assert own.keys() == BUILT_IN.lines.keys()
-    values = {key: set(re.findall(r"\{\w+\}", line)) for key, line in own.items()}
-    assert values == {key: set(re.findall(r"\{\w+\}", line)) for key, line in lines()}
+    sections = tomllib.loads(bundled("texts.toml", language).read_text("utf-8"))
+    translations = {}
+    for section, lines in sections.items():
+        for key, line in lines.items():
+            translations[f"{section}.{key}"] = line
+    assert translations.keys() == BUILT_IN.lines.keys()
+    for key, line in built_in_lines():
+        placeholders = set(re.findall(r"\{\w+\}", line))
+        assert set(re.findall(r"\{\w+\}", translations[key])) == placeholders, key
 
 
-BROKEN = [
+BROKEN_RULES = [
     twin_rules.one_blank("none"),
     twin_rules.length("too short"),
     twin_rules.candidates_present("text", ["a", "b"]),
@@ -282,7 +322,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("reason", BROKEN)
+@pytest.mark.parametrize("reason", BROKEN_RULES)
 def test_every_broken_rule_can_be_said_in_german(reason):
     texts, _ = read_texts(bundled("texts.toml", "de"), "de")
     assert texts.say(reason) not in (reason, "")

@@ -1,4 +1,4 @@
-"""A whole study in a real browser, on a desk and on a phone: written, corrected, judged, paid, exported and audited.
+"""A whole study in a real browser, on a desk and on a phone, from the first visit to the audit.
 
 Every page of the tour is looked over by axe-core, which must find nothing. With WINOKIT_TOUR=DIR, pictures of all pages
 are kept there.
@@ -10,6 +10,7 @@ import re
 import zipfile
 from itertools import count
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from collect_support.crew import Crew
@@ -29,7 +30,7 @@ SCREENS = {
     "desk": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True, "is_mobile": True},
 }
-RIGHT = {"never": "the spaniel", "always": "the terrier"}
+RIGHT_CANDIDATES = {"never": "the spaniel", "always": "the terrier"}
 REWARD = 12
 QUIZ = 10
 FINDINGS = """async () => (await axe.run(document)).violations.map(
@@ -41,10 +42,10 @@ def axe():
     """The source of axe-core."""
     package = importlib.util.find_spec("axe_playwright_python")
     bundled = Path(package.origin).parent / "axe.min.js" if package else None
-    place = os.environ.get("WINOKIT_AXE") or bundled
-    if place is None:
+    path = os.environ.get("WINOKIT_AXE") or bundled
+    if path is None:
         pytest.skip("needs axe-core: pip install axe-playwright-python, or set WINOKIT_AXE to its axe.min.js")
-    return Path(place).read_text("utf-8")
+    return Path(path).read_text("utf-8")
 
 
 @pytest.fixture(params=SCREENS)
@@ -75,11 +76,14 @@ def study(make_study, books):
 
 @pytest.fixture
 def look(axe, screen):
-    """Looks a page over: nothing for axe to find, nothing beyond the edge; and takes its picture, if asked."""
+    """A function that asserts that axe finds nothing on a page and that it is not too wide.
+
+    It takes a picture of the page if WINOKIT_TOUR is set.
+    """
     numbers = count(1)
     shots = os.environ.get("WINOKIT_TOUR")
 
-    def look(page, name):
+    def look_over(page, name):
         page.wait_for_load_state()
         page.evaluate(axe)
         assert page.evaluate(FINDINGS) == [], name
@@ -87,12 +91,12 @@ def look(axe, screen):
         if shots:
             page.screenshot(path=Path(shots) / f"{screen}-{next(numbers):02}-{name}.png", full_page=True)
 
-    return look
+    return look_over
 
 
 def arrive(page, books, number, study, look):
-    """Come in from the platform, agree, answer the screening and the quiz, which is only about what there is to do."""
-    page.goto("/start?" + "&".join(f"{key}={value}" for key, value in books.arrives(number).items()))
+    """Come in from the platform, agree, pass the screening and the quiz, and return the kind the quiz is about."""
+    page.goto("/start?" + urlencode(books.arrives(number)))
     look(page, "welcome")
     page.click("main button")
     look(page, "consent")
@@ -107,8 +111,8 @@ def arrive(page, books, number, study, look):
     answers = [question.answer for question in study.quiz if question.kind == kind]
     assert page.locator("form fieldset").count() == len(answers) == 8
     look(page, "quiz")
-    for place, answer in enumerate(answers, 1):
-        page.check(f"[name=q{place}][value='{answer}']")
+    for question_number, answer in enumerate(answers, 1):
+        page.check(f"[name=q{question_number}][value='{answer}']")
     page.click("main form button")
     look(page, "quiz-result")
     page.click("main .button >> nth=0")
@@ -116,7 +120,7 @@ def arrive(page, books, number, study, look):
     return kind
 
 
-def fill_in(page, twins):
+def fill_in_twins(page, twins):
     for name in ("anchor", "candidate_1", "candidate_2", "first", "second"):
         page.fill(f"#{name}", twins[name])
     page.check(f"[name=answer_1][value='{twins['answer_1']}']")
@@ -131,10 +135,11 @@ def write_and_correct(page, look):
     task = page.url
     page.click(".send button")
     look(page, "write-missing")
-    fill_in(page, PAIRS[0])
+    fill_in_twins(page, PAIRS[0])
     look(page, "write-ready")
-    places = [page.locator(one).bounding_box() for one in ("#feedback .adversary", "#feedback .checks", ".send button")]
-    model, rules, button = places
+    model = page.locator("#feedback .adversary").bounding_box()
+    rules = page.locator("#feedback .checks").bounding_box()
+    button = page.locator(".send button").bounding_box()
     if page.viewport_size["width"] < 600:  # on a phone, what is said of the twins stands above the button
         assert model["y"] < rules["y"] + rules["height"] <= button["y"]
     page.click(".send button")
@@ -151,11 +156,11 @@ def write_and_correct(page, look):
     look(page, "home-after-writing")
 
 
-def choose(page, study):
+def answer_ballot(page, study):
     """Answer the ballot that is shown, by keys where there are any."""
     word = re.search("never|always", page.inner_text(".ballot .card .sentence >> nth=0"))[0]
     options = page.locator("#choice .option span").all_inner_texts()
-    keys = [str(1 + options.index(RIGHT[word])), "2", "2"]
+    keys = [str(1 + options.index(RIGHT_CANDIDATES[word])), "2", "2"]
     if page.locator("kbd:visible").count():
         for key in keys:
             page.keyboard.press(key)
@@ -164,7 +169,7 @@ def choose(page, study):
             page.locator(f"[name={name}]").nth(int(key) - 1).check()
 
 
-def judge(page, study, look):
+def judge_and_correct(page, study, look):
     page.click("form[action='/begin/validate'] button")
     look(page, "vote")
     page.click(".remark summary")
@@ -173,7 +178,7 @@ def judge(page, study, look):
     page.click(".remark button")
     page.wait_for_selector("text=the requester will see this")
     look(page, "vote-remarked")
-    choose(page, study)
+    answer_ballot(page, study)
     look(page, "vote-chosen")
     page.click(".send button[type=submit]")
     page.wait_for_selector("text=1 of 2 tasks in this visit done")
@@ -187,14 +192,14 @@ def judge(page, study, look):
     page.check("[name=equally_plausible][value=no]")
     page.click(".send button[type=submit]")
     page.wait_for_selector("text=your correction has been saved")
-    choose(page, study)
+    answer_ballot(page, study)
     page.click(".send button[type=submit]")
     page.wait_for_url("**/begin")
     look(page, "home-nothing-left")
 
 
 def pay_all(page, study, books, look):
-    owed = sum(line.cents for line in ledger.entries(study))
+    earned_cents = sum(line.cents for line in ledger.entries(study))
     page.click("nav >> text=Pay")
     look(page, "pay-open")
     page.click("main button >> text=Pay all")
@@ -202,7 +207,7 @@ def pay_all(page, study, books, look):
     playwright.expect(page.locator("#going-out")).to_have_count(0, timeout=1000 * HANGS)
     page.click("text=Latest payouts")
     look(page, "pay-done")
-    assert books.paid == owed == 40 + 3 * 2 * 3 + 4 * QUIZ
+    assert books.paid == earned_cents == 40 + 3 * 2 * 3 + 4 * QUIZ
 
 
 def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, look, screen, tmp_path):
@@ -215,7 +220,7 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     write_and_correct(writer, look)
     reader = person(**options)
     assert arrive(reader, books, 2, study, lambda page, name: None) == "validate"  # pages that were looked over
-    judge(reader, study, look)
+    judge_and_correct(reader, study, look)
     for number in (3, 4):  # and two who need no browser
         worker = platform.arrive(study, books.arrives(number))
         crew = Crew()
@@ -252,7 +257,7 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     requester.goto("/requester/workers")
     requester.click("tbody a >> nth=0")
     look(requester, "worker")
-    walk_through(requester, study, look)
+    walk_through_preview(requester, study, look)
     pay_all(requester, study, books, look)
     writer.goto("/your-work")
     assert "$0.50, " in writer.inner_text("main")
@@ -265,29 +270,31 @@ def test_a_whole_study_on_a_desk_and_on_a_phone(study, clock, books, person, loo
     with zipfile.ZipFile(tmp_path / "export.zip") as packed:
         packed.extractall(tmp_path / "export")
     problems = tmp_path / "export" / "problems.jsonl"
-    for verb in (
-        ["check", str(problems)],
-        ["audit", str(problems), "--model", "random", "--out", str(tmp_path / "run")],
-    ):
-        answer = CliRunner().invoke(command_line, verb)
-        assert answer.exit_code == 0, answer.output
+    check = ["check", str(problems)]
+    audit = ["audit", str(problems), "--model", "random", "--out", str(tmp_path / "run")]
+    for arguments in (check, audit):
+        result = CliRunner().invoke(command_line, arguments)
+        assert result.exit_code == 0, result.output
     data = winokit.load(problems)
-    assert [len(data), len(data.groups)] == [2, 1]
+    assert len(data) == 2
+    assert len(data.groups) == 1
     assert "our garden gate" in data[0].text
     (remark,) = (problem.provenance["remarks"][0] for problem in data if "remarks" in problem.provenance)
     assert (remark["reason"], remark["text"]) == ("other", "12 gates? 1 or 2 would do.")
 
 
-def walk_through(requester, study, look):
-    """The preview: tasks as a worker sees them, and nothing is stored."""
-    before = [line.id for line in listings.log_entries(study)], listings.submissions(study).total
+def walk_through_preview(requester, study, look):
+    """Do a task of each kind in the preview, and assert that nothing is stored."""
+    log_before = [line.id for line in listings.log_entries(study)]
+    submissions_before = listings.submissions(study).total
     requester.goto("/requester")
     requester.click("text=Preview as worker")
-    fill_in(requester, PAIRS[1])
+    fill_in_twins(requester, PAIRS[1])
     look(requester, "preview-write")
     requester.click(".send button")
     requester.click(".preview a >> text=validate")
     requester.click(".send button[type=submit]")
     look(requester, "preview-vote-missing")
     requester.click("text=leave the preview")
-    assert before == ([line.id for line in listings.log_entries(study)], listings.submissions(study).total)
+    assert [line.id for line in listings.log_entries(study)] == log_before
+    assert listings.submissions(study).total == submissions_before

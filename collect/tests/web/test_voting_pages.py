@@ -1,4 +1,4 @@
-"""Judging: each kind shows what it must and nothing more."""
+"""The page of each kind of judgement shows what it must and nothing more."""
 
 import pytest
 
@@ -73,14 +73,18 @@ def test_the_switchable_question_shows_both_orders(judge):
 
 
 def test_a_yes_or_no_is_enough_for_the_others(study, judge, judge_of_clauses):
-    for somebody, where, kind in (
+    for somebody, their_study, kind in (
         (judge, study, "switchable"),
         (judge_of_clauses, judge_of_clauses.study, "associative"),
     ):
         task = somebody.take(kind)
         somebody.send(f"{task}/vote", choice="yes")
-        votes = [vote for problem in listings.problems(where).rows for vote in problem.votes]
-        assert [(vote.kind, vote.choice) for vote in votes] == [(kind, 1)]
+        votes = []
+        for problem in listings.problems(their_study).rows:
+            votes += problem.votes
+        (vote,) = votes
+        assert vote.kind == kind
+        assert vote.choice == 1
 
 
 def test_nobody_judges_their_own(study, worker):
@@ -107,7 +111,8 @@ def test_people_solve_a_dataset_and_may_say_they_cannot_tell(make_study, worker)
     somebody = type(worker)(create_app(study)).join(study)
     task = somebody.take("evaluate")
     assert "I cannot tell" in somebody.seen
-    assert "equally plausible" not in "".join(str(box) for box in somebody.page.all("input", type="radio"))
+    boxes = somebody.page.all("input", type="radio")
+    assert "equally plausible" not in str(boxes)
     assert somebody.send(f"{task}/vote", choice="unsure").status_code == 200
 
 
@@ -115,7 +120,10 @@ def test_without_leave_nobody_can_say_that_they_cannot_tell(make_study, worker):
     study = make_study(tasks={"kinds": ["evaluate"], "twins": 0}, evaluate={"data": "open", "limit": 4})
     somebody = type(worker)(create_app(study)).join(study)
     task = somebody.take("evaluate")
-    assert "I cannot tell" not in somebody.page.token + somebody.seen.split("<form")[1].split("guidelines")[0]
+    _, _, first_form = somebody.seen.partition("<form")
+    ballot, _, _ = first_form.partition("guidelines")
+    assert ballot
+    assert "I cannot tell" not in ballot
     assert somebody.send(f"{task}/vote", choice="unsure").status_code == 422
 
 
