@@ -170,17 +170,22 @@ def test_copies_that_list_their_candidates_in_drawn_orders_are_no_further_eviden
 def test_a_group_with_each_text_in_both_orders_is_no_larger_than_its_texts():
     claims = {"accuracy": 0, "group_accuracy": 0}
     once = twins(40, 0)
-    both = Dataset([copy for problem in once for copy in (problem, problem.with_order((1, 0)))])
+    copies = []
+    for problem in once:
+        copies += [problem, problem.with_order((1, 0))]
+    both_orders = Dataset(copies)
     for seed in range(60):
         names = np.random.default_rng(seed).integers(0, 2, len(once))
-        choices = [int(choice) for name in names for choice in (name, 1 - name)]
-        for row in judge(Answers.of_choices(both, choices)):
+        choices = np.stack([names, 1 - names], axis=1).ravel().tolist()
+        for row in judge(Answers.of_choices(both_orders, choices)):
             if row.metric in claims:
                 claims[row.metric] += row.p < 0.05
     assert max(claims.values()) <= 7
 
 
 def test_a_text_with_two_answers_in_one_group_still_exchanges_them():
-    group = [Problem("It says ", " ran.", NAMES[:2], answer, group="g") for answer in (0, 1, 1)]
-    null = Null(Answers.of_choices(Dataset(group), [0, 1, 1]))
-    assert (null.right().null, null.whole_groups().null) == pytest.approx((5 / 9, 1 / 3))
+    answers = [0, 1, 1]
+    group = [Problem("It says ", " ran.", NAMES[:2], answer, group="g") for answer in answers]
+    null = Null(Answers.of_choices(Dataset(group), answers))
+    assert null.right().null == pytest.approx(5 / 9)
+    assert null.whole_groups().null == pytest.approx(1 / 3)
