@@ -579,12 +579,12 @@ def test_the_names_of_groups_do_not_matter(name):
 def test_the_order_of_candidates_does_not_matter(name):
     row = TABLE[name]
     case = case_for(row)
-    reordered = _reverse_candidates(case, row.reorder)
+    reordered = reverse_candidates(case, row.reorder)
     assert reordered.answers != case.answers
     assert row.metric(reordered) == pytest.approx(row.metric(case))
 
 
-def _draw_reversals(case: Case, which: str) -> list[bool]:
+def draw_reversals(case: Case, which: str) -> list[bool]:
     """Draw for each problem whether its candidates are reversed (`which`: see `Row.reorder`)."""
     rng = np.random.default_rng(4)
     by_group = {group: bool(rng.integers(2)) for group in dict.fromkeys(case.groups)}
@@ -595,7 +595,7 @@ def _draw_reversals(case: Case, which: str) -> list[bool]:
     return [bool(rng.integers(2)) for _ in case.answers]
 
 
-def _follow_candidates(column, case: Case, reversals: list[bool]) -> list[int | None]:
+def follow_candidates(column, case: Case, reversals: list[bool]) -> list[int | None]:
     """Return the indices of the same candidates after the reversals, None where the column has None."""
     indices = []
     for index, option_count, is_reversed in zip(column, case.candidates, reversals, strict=True):
@@ -604,14 +604,14 @@ def _follow_candidates(column, case: Case, reversals: list[bool]) -> list[int | 
     return indices
 
 
-def _reverse_candidates(case: Case, which: str) -> Case:
+def reverse_candidates(case: Case, which: str) -> Case:
     """Reverse the candidates of some problems, so that predictions and answers follow their candidates."""
-    reversals = _draw_reversals(case, which)
+    reversals = draw_reversals(case, which)
     return case.replace(
-        predictions=_follow_candidates(case.predictions, case, reversals),
-        answers=_follow_candidates(case.answers, case, reversals),
-        switched=_follow_candidates(case.switched, case, reversals),
-        other=_follow_candidates(case.other, case, reversals),
+        predictions=follow_candidates(case.predictions, case, reversals),
+        answers=follow_candidates(case.answers, case, reversals),
+        switched=follow_candidates(case.switched, case, reversals),
+        other=follow_candidates(case.other, case, reversals),
     )
 
 

@@ -6,7 +6,6 @@ import pytest
 from winokit.errors import BadInput
 from winokit.methods.metrics.curve import PUBLISHED, SIZES, LogFit, fit_log, leaderboard_auc
 
-
 LEAST_SQUARES_SIZES = [100, 100, 500, 500, 1000, 1000, 4000, 4000, 16000, 16000]
 LEAST_SQUARES_VALUES = [48.5, 48.3, 55.5, 55.0, 57.1, 58.0, 64.5, 64.1, 68.0, 67.5]
 
