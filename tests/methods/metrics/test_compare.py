@@ -55,8 +55,10 @@ def test_a_comparison_counts_what_only_one_gets_right():
     second = [True, False, False, True, False, False]
     units = Units.of_names(["a", "a", "b", "b", None, None])
     comparison = compare(first, second, units)
-    assert (comparison.only_first, comparison.only_second) == (4, 1)
-    assert (comparison.n, comparison.unit_count) == (6, 4)
+    assert comparison.only_first == 4
+    assert comparison.only_second == 1
+    assert comparison.n == 6
+    assert comparison.unit_count == 4
     assert comparison.first == pytest.approx(5 / 6)
     assert comparison.second == pytest.approx(2 / 6)
     assert comparison.difference == pytest.approx(0.5)

@@ -53,11 +53,11 @@ def test_two_factors_are_the_plain_sums_of_squares():
     order_means = table.mean(axis=(0, 1))
     prompt_parts = table.mean(axis=2) - problem_parts[:, None] - prompt_means[None, :]
     order_parts = table.mean(axis=1) - problem_parts[:, None] - order_means[None, :]
-    rest = table - table.mean(axis=0)
-    rest -= prompt_parts[:, :, None]
-    rest -= order_parts[:, None, :]
-    rest -= problem_parts[:, None, None]
-    error = (rest**2).sum() / (n - 1) / (a - 1) / (b - 1)
+    remainder = table - table.mean(axis=0)
+    remainder -= prompt_parts[:, :, None]
+    remainder -= order_parts[:, None, :]
+    remainder -= problem_parts[:, None, None]
+    error = (remainder**2).sum() / (n - 1) / (a - 1) / (b - 1)
     components = components_of(values)
     assert components["rest"].variance == pytest.approx(error)
     prompt_square = (prompt_parts**2).sum() * b / (n - 1)
@@ -102,9 +102,11 @@ def simulated(rng, n=150):
     values = np.full((n, 5, 2, 3), 0.5)
     values += np.array([0, 0.1, -0.1, 0.2, -0.2])[None, :, None, None]
     values += np.array([0.05, -0.05])[None, None, :, None]
-    errors = {(n, 1, 1, 1): 0.5, (n, 5, 1, 1): 0.2, (n, 1, 2, 1): 0.1, (n, 5, 2, 1): 0.2, (n, 5, 2, 3): 0.3}
-    for shape, error in errors.items():
-        values += error * rng.normal(size=shape)
+    values += 0.5 * rng.normal(size=(n, 1, 1, 1))
+    values += 0.2 * rng.normal(size=(n, 5, 1, 1))
+    values += 0.1 * rng.normal(size=(n, 1, 2, 1))
+    values += 0.2 * rng.normal(size=(n, 5, 2, 1))
+    values += 0.3 * rng.normal(size=(n, 5, 2, 3))
     return values
 
 

@@ -311,24 +311,25 @@ def test_units_that_may_be_wrong_as_a_whole_are_covered_though_most_samples_have
     assert covered_count / draws >= 0.94
 
 
+def template_of(job: str, answer: int, verb: str) -> list[Problem]:
+    """Six problems of one template: two participants, three pronouns."""
+    problems = []
+    for participant, pronoun in product(("someone", "the guest"), ("he", "she", "they")):
+        before = f"The {job} met {participant} in room {job} as "
+        candidates = (f"the {job}", participant)
+        group = f"{job}.{participant}.{pronoun}"
+        labels = {"template": f"{job}.{answer}"}
+        problems.append(Problem(before, f" {verb}.", candidates, answer, pronoun, group=group, labels=labels))
+    return problems
+
+
 def winogender(occupations: int) -> Dataset:
-    """Twelve problems of one unit an occupation: two templates, two participants, three pronouns."""
+    """Twelve problems of one unit an occupation, from two templates."""
     problems = []
     for index in range(occupations):
         job = f"worker{index}"
-        for (answer, verb), participant, pronoun in product(
-            enumerate(("asked", "answered")), ("someone", "the guest"), ("he", "she", "they")
-        ):
-            problem = Problem(
-                f"The {job} met {participant} in room {job} as ",
-                f" {verb}.",
-                (f"the {job}", participant),
-                answer,
-                pronoun,
-                group=f"{job}.{participant}.{pronoun}",
-                labels={"template": f"{job}.{answer}"},
-            )
-            problems.append(problem)
+        problems += template_of(job, 0, "asked")
+        problems += template_of(job, 1, "answered")
     return Dataset(problems)
 
 
@@ -336,7 +337,9 @@ def test_texts_that_are_read_three_times_are_covered_as_what_they_are():
     """A scorer that fills the blank answers he, she and they alike, and the two participants often so."""
     data = winogender(60)
     texts = np.unique([problem.text + problem.candidates[1] for problem in data], return_inverse=True)[1]
-    assert (len(data), data.units.count, texts.max() + 1) == (720, 60, 240)
+    assert len(data) == 720
+    assert data.units.count == 60
+    assert texts.max() + 1 == 240
     templates = np.unique([str(problem.labels["template"]) for problem in data], return_inverse=True)[1]
     rng = np.random.default_rng(0)
     draws = 400

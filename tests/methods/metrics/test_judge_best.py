@@ -24,8 +24,10 @@ def alone(count, first_right=0.5):
 def pairs(count):
     problems = []
     for pair in range(count):
-        for answer in (0, 1):
-            problems.append(Problem(f"Pair {pair} says ", f" {answer}.", ("one", "two"), answer, group=f"g{pair}"))
+        before = f"Pair {pair} says "
+        group = f"g{pair}"
+        problems.append(Problem(before, " 0.", ("one", "two"), 0, group=group))
+        problems.append(Problem(before, " 1.", ("one", "two"), 1, group=group))
     return Dataset(problems, Card("dev"))
 
 

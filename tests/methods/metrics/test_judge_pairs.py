@@ -87,7 +87,8 @@ def test_who_answers_nothing_is_never_ahead(is_first):
     assert comparison.first_refuses is is_first
     assert comparison.second_refuses is not is_first
     (verdict,) = verdicts([comparison], 0.05)
-    assert (verdict.lead, verdict.word) == (0, REFUSES)
+    assert verdict.lead == 0
+    assert verdict.word == REFUSES
     without_refusal = replace(comparison, first_refuses=False, second_refuses=False)
     (verdict,) = verdicts([without_refusal], 0.05)
     assert abs(verdict.lead) == 1
@@ -151,7 +152,9 @@ def test_consistency_is_over_problems_that_both_answered_both_ways():
     second, second_switched = answers_both_ways(False, OPEN[40:])
     switched = first_switched, second_switched
     comparison = compare_answers(first, second, ["consistency"], switched=switched)["consistency"]
-    assert (comparison.n, comparison.first, comparison.second) == (20, 1.0, 0.0)
+    assert comparison.n == 20
+    assert comparison.first == 1.0
+    assert comparison.second == 0.0
     assert compare_answers(first, second, ["consistency"]) == {}
 
 

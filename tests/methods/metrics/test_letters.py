@@ -1,4 +1,4 @@
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -23,7 +23,11 @@ def maximal_cliques(member_count, apart):
         for members in combinations(range(member_count), size):
             if pairs_apart.isdisjoint(pairs_of(members)):
                 cliques.append(frozenset(members))
-    return {clique for clique in cliques if not any(clique < larger for larger in cliques)}
+    maximal = set(cliques)
+    for smaller, larger in permutations(cliques, 2):
+        if smaller < larger:
+            maximal.discard(smaller)
+    return maximal
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -54,10 +54,10 @@ TRIPLET_ANSWERS = (0, 0, 1)
 def triplet_problems(group: int) -> list[Problem]:
     """Three problems of one group, of which the first two have the same answer."""
     before = f"Text {group} says that "
-    return [
-        Problem(before, end, NAMES[:2], answer, group=str(group))
-        for end, answer in zip(TRIPLET_ENDS, TRIPLET_ANSWERS, strict=True)
-    ]
+    problems = []
+    for end, answer in zip(TRIPLET_ENDS, TRIPLET_ANSWERS, strict=True):
+        problems.append(Problem(before, end, NAMES[:2], answer, group=str(group)))
+    return problems
 
 
 def triplets(count: int) -> Dataset:
@@ -82,7 +82,8 @@ def count_matches(choices, answers) -> int:
 
 
 def shares_of_counts(counts: Counter) -> dict[int, float]:
-    return {count: times / counts.total() for count, times in counts.items()}
+    total = counts.total()
+    return {count: times / total for count, times in counts.items()}
 
 
 def by_enumeration(choices, answers) -> dict[int, float]:
@@ -111,7 +112,8 @@ def test_a_subset_is_read_under_the_draw_of_the_whole_table():
     counts = Counter(count_matches(choices[:2], order[:2]) for order in permutations(answers))
     test = null_of_choices(problems_alone(answers), choices).right(is_counted)
     assert chances_of(test.distribution) == pytest.approx(shares_of_counts(counts))
-    assert (test.observed, test.n) == (1, 2)
+    assert test.observed == 1
+    assert test.n == 2
 
 
 def test_draws_agree_with_enumeration_where_nothing_is_exact():
@@ -125,10 +127,14 @@ def test_draws_agree_with_enumeration_where_nothing_is_exact():
         assert drawn_chances.get(count, 0.0) == pytest.approx(chance, abs=0.015)
 
 
+def null_if_all_right(data: Dataset) -> Null:
+    return null_of_choices(data, right_answers(data))
+
+
 def test_a_p_value_from_draws_is_never_smaller_than_draws_can_tell():
     """Of 20,000 draws none has 80 of 80 right, which does not prove that none ever would."""
     data = problems_alone([0, 1, 2, 3] * 20, 4)
-    test = null_of_choices(data, right_answers(data)).right()
+    test = null_if_all_right(data).right()
     assert test.p == pytest.approx(2 / DRAWS)
     assert test.p_as_high == pytest.approx(1 / DRAWS)
 
@@ -137,7 +143,7 @@ def test_a_p_value_from_draws_is_never_smaller_than_draws_can_tell():
     ("data", "limit"), [(problems_alone([0, 1] * 40), 1e-12), (triplets(40), 1e-9)], ids=["alone", "triplets"]
 )
 def test_a_p_value_that_is_counted_out_may_be_smaller_than_draws_could_tell(data, limit):
-    exact = null_of_choices(data, right_answers(data)).right()
+    exact = null_if_all_right(data).right()
     assert exact.p < limit
 
 
@@ -153,8 +159,8 @@ def test_units_of_several_problems_swap_whole():
 @pytest.mark.parametrize("choices", list(product((-1, 0, 1), repeat=4)))
 def test_one_coin_turns_all_groups_of_a_unit(choices):
     data = pairs(2, template=2)
-    null = null_of_choices(data, [None if choice < 0 else choice for choice in choices])
     answers = right_answers(data)
+    null = null_of_choices(data, choices)
     as_written = count_matches(choices, answers)
     swapped = count_matches(choices, [1 - answer for answer in answers])
     chances = chances_of(null.right().distribution)
@@ -176,12 +182,13 @@ def test_a_place_that_is_right_and_never_chosen_is_drawn_like_any_other():
 def test_whole_groups_are_counted_whatever_their_size(members):
     problems = []
     for group in range(9):
+        before = f"Text {group} "
         for member in range(members):
             answer = (group + member) % members
-            problems.append(Problem(f"Text {group} ", f" {member}.", NAMES[:members], answer, group=str(group)))
-    data = Dataset(problems)
-    test = null_of_choices(data, right_answers(data)).whole_groups()
-    assert (test.observed, test.n) == (9, 9)
+            problems.append(Problem(before, f" {member}.", NAMES[:members], answer, group=str(group)))
+    test = null_if_all_right(Dataset(problems)).whole_groups()
+    assert test.observed == 9
+    assert test.n == 9
     assert 0 < test.null < 0.6
 
 
@@ -195,7 +202,8 @@ def test_twins_that_list_their_candidates_in_different_orders_exchange_answers_b
     first = Problem("Text says that ", " was helped.", ("Ana", "Ruth"), 0, group="g")
     second = Problem("Text says that ", " helped.", ("Ruth", "Ana"), 0, group="g")
     test = null_of_choices(Dataset([first, second]), [0, 0]).whole_groups()
-    assert (test.observed, test.null) == (1, 0.5)
+    assert test.observed == 1
+    assert test.null == 0.5
 
 
 def question(text: str, query: str, answer: int) -> Problem:
@@ -210,27 +218,32 @@ def test_yes_or_no_questions_on_one_text_exchange_their_answers():
     assert test.untestable == 0
 
 
+def unit_of(size: int) -> list[Problem]:
+    """Problems without twins that are one unit, since they have one template."""
+    labels = {"template": "long"}
+    problems = []
+    for part in range(size):
+        before = f"Part {part} says that "
+        problems.append(Problem(before, " did it.", NAMES[:2], part % 2, labels=labels))
+    return problems
+
+
 def test_yes_or_no_questions_and_blanks_do_not_swap_whether_or_not_anything_has_a_twin():
     """One problem of two in the file does not change what the others swap with."""
     questions = [question(f"Text {index} asks ", "Ann", int(index % 3 == 0)) for index in range(20)]
     blanks = problems_alone(np.arange(20) % 4 == 0)
-    unit_of_two = [
-        Problem("Long part ", f" {end}.", NAMES[:2], 0, labels={"template": "long"}) for end in ("one", "two")
-    ]
+    problems = [*questions, *blanks]
     choices = np.random.default_rng(0).integers(0, 2, 40)
-    alone = null_of_choices(Dataset([*questions, *blanks]), choices).right()
-    all_three = null_of_choices(Dataset([*questions, *blanks, *unit_of_two]), [*choices, 1, 1]).right()
-    assert all_three.untestable == 2
-    expected_chances = chances_of(all_three.distribution)
-    assert chances_of(alone.distribution) == pytest.approx(expected_chances, abs=0.02)
+    without_unit = null_of_choices(Dataset(problems), choices).right()
+    with_unit = null_of_choices(Dataset([*problems, *unit_of(2)]), [*choices, 1, 0]).right()
+    assert with_unit.untestable == 2
+    chances_without_unit = chances_of(without_unit.distribution)
+    chances_with_unit = chances_of(with_unit.distribution)
+    assert chances_without_unit == pytest.approx(chances_with_unit, abs=0.02)
 
 
 def test_a_unit_of_a_shape_that_no_other_has_is_counted_as_untestable():
-    labels = {"template": "long"}
-    unit_of_three = [
-        Problem(f"Part {part} says that ", " did it.", NAMES[:2], part % 2, labels=labels) for part in range(3)
-    ]
-    data = Dataset([*problems_alone([0, 1, 0, 1]), *unit_of_three])
+    data = Dataset([*problems_alone([0, 1, 0, 1]), *unit_of(3)])
     null = null_of_choices(data, [0] * 7)
     assert null.untestable == 3
     assert null.right().untestable == 3
@@ -322,7 +335,8 @@ def test_right_on_two_thirds_of_yes_and_of_no_is_found_though_answers_are_unbala
 def test_one_who_speaks_only_where_it_knows_is_above_chance():
     """Right on one twin of each pair, silent on the other."""
     data = pairs(100)
-    choices = [problem.answer if row % 2 else None for row, problem in enumerate(data)]
+    choices = right_answers(data)
+    choices[::2] = [None] * 100
     assert null_of_choices(data, choices).right().p < 1e-9
 
 
@@ -334,9 +348,8 @@ def test_twelve_right_of_twelve_given_are_above_chance():
 
 def test_at_least_seven_pairs_must_be_told_apart():
     for count, is_enough in ((6, False), (7, True)):
-        data = pairs(count)
-        p = null_of_choices(data, right_answers(data)).whole_groups().p
-        assert (p < LEVEL_OF_TWO) is is_enough
+        test = null_if_all_right(pairs(count)).whole_groups()
+        assert (test.p < LEVEL_OF_TWO) is is_enough
 
 
 def test_told_apart_is_held_against_choices_that_know_nothing_of_each_other():
@@ -436,8 +449,7 @@ def test_columns_that_are_equal_in_one_table_alone_are_no_copies():
 
 def test_the_null_says_how_far_a_score_strays_by_chance():
     """Forty coins, of which each moves the share right by a fortieth or not at all."""
-    data = pairs(40)
-    test = null_of_choices(data, right_answers(data)).whole_groups()
+    test = null_if_all_right(pairs(40)).whole_groups()
     assert test.error == pytest.approx(0.5 / 40**0.5)
 
 
@@ -457,26 +469,36 @@ def test_the_error_of_problems_alone_is_that_of_draws_without_replacement():
 
 def twin_pair(answers: tuple[int, int]) -> Dataset:
     """One pair whose members have these answers."""
+    first_answer, second_answer = answers
     before = "Ana thanked Ruth since "
-    return Dataset(
-        Problem(before, f" end {member}.", ("Ana", "Ruth"), answer, group="a") for member, answer in enumerate(answers)
-    )
+    first = Problem(before, " end 0.", ("Ana", "Ruth"), first_answer, group="a")
+    second = Problem(before, " end 1.", ("Ana", "Ruth"), second_answer, group="a")
+    return Dataset([first, second])
 
 
-def test_one_pair_told_apart_is_tested_and_without_one_there_is_no_test():
-    """Two counts are possible, each as likely, and with a single one nothing can be tested."""
-    twins = twin_pair((0, 1))
-    told_apart = Null(Answers.of_choices(twins, [0, 1])).whole_groups()
-    assert (told_apart.observed, told_apart.null, told_apart.p) == (1, 0.5, pytest.approx(0.5))
-    not_told_apart = Null(Answers.of_choices(twins, [0, 0])).whole_groups()
-    assert (not_told_apart.observed, not_told_apart.null, not_told_apart.p) == (0, 0.0, None)
+def test_one_pair_told_apart_is_tested():
+    """Two counts are possible, each as likely."""
+    null = null_of_choices(twin_pair((0, 1)), [0, 1])
+    test = null.whole_groups()
+    assert test.observed == 1
+    assert test.null == 0.5
+    assert test.p == pytest.approx(0.5)
+
+
+def test_without_a_pair_told_apart_there_is_no_test():
+    """Only one count is possible."""
+    null = null_of_choices(twin_pair((0, 1)), [0, 0])
+    test = null.whole_groups()
+    assert test.observed == 0
+    assert test.null == 0.0
+    assert test.p is None
 
 
 def test_answers_of_pairs_vary_if_twins_have_opposite_ones_and_not_if_they_have_the_same():
     opposite = twin_pair((0, 1))
     same = twin_pair((1, 1))
-    assert Null(Answers.of_choices(opposite, [0, 0])).answers_vary
-    assert not Null(Answers.of_choices(same, [0, 1])).answers_vary
+    assert null_of_choices(opposite, [0, 0]).answers_vary
+    assert not null_of_choices(same, [0, 1]).answers_vary
 
 
 @pytest.mark.parametrize("others", [0, 1, 3, 60])

@@ -23,8 +23,10 @@ def twins(count: int, seed: int) -> Dataset:
     problems = []
     for pair in range(count):
         ends = ("early", "late") if is_early_first[pair] else ("late", "early")
+        before = f"Pair {pair} says that "
+        group = f"g{pair}"
         for answer, end in enumerate(ends):
-            problems.append(Problem(f"Pair {pair} says that ", f" was {end}.", NAMES[:2], answer, group=f"g{pair}"))
+            problems.append(Problem(before, f" was {end}.", NAMES[:2], answer, group=group))
     return Dataset(problems)
 
 
@@ -32,7 +34,8 @@ def triplets(count: int) -> Dataset:
     problems = []
     for group, member in product(range(count), range(3)):
         answer = (group + member) % 3
-        problems.append(Problem(f"Group {group} says that ", f" did {member}.", NAMES[:3], answer, group=f"g{group}"))
+        before = f"Group {group} says that "
+        problems.append(Problem(before, f" did {member}.", NAMES[:3], answer, group=f"g{group}"))
     return Dataset(problems)
 
 
