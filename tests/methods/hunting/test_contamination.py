@@ -56,7 +56,8 @@ def test_a_long_sentence_that_happens_to_have_the_words_is_no_copy(leaks):
 def test_a_problem_counts_once_by_its_best_copy(leaks):
     with leaks(LONG + "they had fish.", LONG + "the captain had bread.") as corpus:
         (copy,) = find_copies(Dataset([ferry()]), corpus)
-    assert (copy.row, copy.kind) == (0, "verbatim")
+    assert copy.row == 0
+    assert copy.kind == "verbatim"
     assert copy.sentence.endswith("the captain had bread.")
     assert copy.source.endswith("text.txt")
 

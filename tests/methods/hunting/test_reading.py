@@ -29,8 +29,10 @@ def problem_of(text, *candidates, pronoun=None):
 )  # fmt: skip
 def test_the_context_has_a_predicate_and_two_slots(text, candidates, context, head, slots):
     reading = read(problem_of(text, *candidates))
-    assert (reading.context.text, reading.context.head) == (context, head)
-    assert (reading.agent, reading.patient) == (0, 1)
+    assert reading.context.text == context
+    assert reading.context.head == head
+    assert reading.agent == 0
+    assert reading.patient == 1
     assert (reading.agent_slot, reading.patient_slot) == slots
 
 

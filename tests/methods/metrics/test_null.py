@@ -235,7 +235,7 @@ def test_yes_or_no_questions_and_blanks_do_not_swap_whether_or_not_anything_has_
     problems = [*questions, *blanks]
     choices = np.random.default_rng(0).integers(0, 2, 40)
     without_unit = null_of_choices(Dataset(problems), choices).right()
-    with_unit = null_of_choices(Dataset([*problems, *unit_of(2)]), [*choices, 1, 0]).right()
+    with_unit = null_of_choices(Dataset([*problems, *unit_of(2)]), [*choices, 1, 0]).right()  # both wrong
     assert with_unit.untestable == 2
     chances_without_unit = chances_of(without_unit.distribution)
     chances_with_unit = chances_of(with_unit.distribution)

@@ -107,7 +107,9 @@ def test_special_word_abstains_without_a_twin():
 def attention_answers():
     """Attention from "it" to "cup" and "tray" in one layer of two heads."""
     text = "The cup hit the tray because it slid fast."
-    assert (text[29:31], text[4:7], text[16:20]) == ("it", "cup", "tray")
+    assert text[29:31] == "it"
+    assert text[4:7] == "cup"
+    assert text[16:20] == "tray"
     request = Attention(text, (29, 31), ((4, 7), (16, 20)))
     return {request: np.array([[[0.5, 0.1]], [[0.2, 0.3]]], dtype=np.float32)}
 
