@@ -8,8 +8,9 @@ from winokit.results import NULL, NULL_ERROR, Metric
 
 def row(value, null=0.5, error=0.02, interval=(None, None)):
     """A row on accuracy with this score, null and error of the null."""
+    low, high = interval
     details = {NULL: null, NULL_ERROR: error}
-    return Metric("d", "m", "own", None, "accuracy", "all", "accuracy", value, 100, *interval, 0.5, None, details)
+    return Metric("d", "m", "own", None, "accuracy", "all", "accuracy", value, 100, low, high, 0.5, None, details)
 
 
 def corners_of(hill):

@@ -107,6 +107,12 @@ def rare_text_and_copy(number: int) -> tuple[list[str], list[str]]:
     return text, copy[:-1]
 
 
+def text_index(place: tuple[int, int]) -> int:
+    """Index of a text among all, from that of its half of sixty and its row there."""
+    half_index, row = place
+    return 60 * half_index + row
+
+
 def pairs_above_near(texts: list[list[str]]) -> set[tuple[int, int]]:
     """Indices of all near texts, found by comparing all with all."""
     pairs = set()
@@ -130,11 +136,11 @@ def test_every_near_pair_is_found_that_comparing_all_with_all_finds():
     within = set()
     for match in find_matches(halves, within=True):
         if match.similarity >= NEAR:  # others stand in one another
-            within.add((60 * match.first[0] + match.first[1], 60 * match.second[0] + match.second[1]))
+            within.add((text_index(match.first), text_index(match.second)))
     across = set()
     for match in find_matches(halves):
         if match.similarity >= NEAR:
-            across.add((match.first[1], 60 + match.second[1]))
+            across.add((text_index(match.first), text_index(match.second)))
     expected = pairs_above_near(texts)
     assert within == expected
     assert across == expected & set(product(range(60), range(60, 120)))
