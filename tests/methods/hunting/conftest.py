@@ -28,38 +28,37 @@ def index_path(corpus_file, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def index(index_path):
-    with SentenceIndex(index_path) as opened:
-        yield opened
+    with SentenceIndex(index_path) as sentence_index:
+        yield sentence_index
 
 
-def twins(before, after, candidates, pronoun, group):
-    """Two problems that differ in what follows the blank; the first has the first candidate as its answer."""
-    return [Problem(before, ending, candidates, answer, pronoun, group=group) for answer, ending in enumerate(after)]
+def twins(before, ends, candidates, pronoun, group):
+    """Two problems that differ in what follows the blank.
+
+    The first has the first candidate as its answer, the second the second.
+    """
+    return [Problem(before, end, candidates, answer, pronoun, group=group) for answer, end in enumerate(ends)]
 
 
 @pytest.fixture(scope="session")
 def planted() -> Dataset:
     """Twins with evidence in the corpus for each of them."""
-    things = ("the jug", "the cup")
+    vessels = ("the jug", "the cup")
     people = ("Nora", "Ines")
+    dogs = ("Rex", "Max")
     poured = "I poured water from the jug into the cup until "
-    return Dataset(
-        [
-            *twins("Nora could not carry Ines because ", (" was tired.", " was heavy."), people, "she", "carry"),
-            *twins("Nora thanked Ines because ", (" had been helped.", " had helped."), people, "she", "thank"),
-            *twins(poured, (" was empty.", " was full."), things, "it", "pour"),
-            Problem("Rex bit Max, so we scolded ", ".", ("Rex", "Max"), 0, "him", group="bite"),
-            Problem("Rex bit Max, so we comforted ", ".", ("Rex", "Max"), 1, "him", group="bite"),
-        ]
-    )
+    problems = twins("Nora could not carry Ines because ", (" was tired.", " was heavy."), people, "she", "carry")
+    problems += twins("Nora thanked Ines because ", (" had been helped.", " had helped."), people, "she", "thank")
+    problems += twins(poured, (" was empty.", " was full."), vessels, "it", "pour")
+    problems.append(Problem("Rex bit Max, so we scolded ", ".", dogs, 0, "him", group="bite"))
+    problems.append(Problem("Rex bit Max, so we comforted ", ".", dogs, 1, "him", group="bite"))
+    return Dataset(problems)
 
 
 @pytest.fixture(scope="session")
 def unplanted() -> Dataset:
     """Twins with nothing in the corpus to go by: no evidence, a reading that fails, evidence that says otherwise."""
-    return Dataset(
-        [
-            *twins("Nora sold Ines a car because ", (" was leaving.", " was arriving."), ("Nora", "Ines"), "she", "a"),
-            *twins("Nora left when Ines came, so ", (" was alone.", " was missed."), ("Nora", "Ines"), "she", "b"),
-        ]
-    )
+    people = ("Nora", "Ines")
+    problems = twins("Nora sold Ines a car because ", (" was leaving.", " was arriving."), people, "she", "a")
+    problems += twins("Nora left when Ines came, so ", (" was alone.", " was missed."), people, "she", "b")
+    return Dataset(problems)

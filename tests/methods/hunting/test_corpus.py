@@ -15,8 +15,12 @@ TEXT = "One sentence. Another sentence.\n\nA second paragraph,\nwrapped.\n"
 PLAIN = CorpusLayout()
 
 
-def read(path, layout=PLAIN):
-    return [document for block in blocks(path, layout) for document in documents(block, path, layout)]
+def read_documents(path, layout=PLAIN):
+    """Documents of all blocks of the file."""
+    all_documents = []
+    for block in blocks(path, layout):
+        all_documents += documents(block, path, layout)
+    return all_documents
 
 
 @pytest.mark.parametrize(
@@ -41,21 +45,24 @@ def test_a_document_is_a_paragraph_a_line_or_a_record(tmp_path):
     rows = tmp_path / "rows.jsonl.gz"
     text.write_text(TEXT)
     rows.write_bytes(gzip.compress(b'{"text": "one\\n\\nthing", "n": 1}\n\n"another"\n'))
-    assert [part.strip() for part in read(text)] == ["One sentence. Another sentence.", "A second paragraph,\nwrapped."]
-    assert read(text, CorpusLayout("lines"))[1:] == ["A second paragraph,", "wrapped."]
-    assert read(rows) == ["one\n\nthing", "another"]
+    paragraphs = [paragraph.strip() for paragraph in read_documents(text)]
+    assert paragraphs == ["One sentence. Another sentence.", "A second paragraph,\nwrapped."]
+    assert read_documents(text, CorpusLayout("lines"))[1:] == ["A second paragraph,", "wrapped."]
+    assert read_documents(rows) == ["one\n\nthing", "another"]
 
 
 def test_blocks_end_where_paragraphs_do_and_say_their_line(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus, "BLOCK", 40)
     path = tmp_path / "text.txt"
     path.write_text("".join(f"paragraph {number} é\n\n" for number in range(20)))
-    found = list(blocks(path, PLAIN))
-    assert len(found) > 5
-    assert all(block.text.endswith("\n\n") for block in found)
-    assert "".join(block.text for block in found) == path.read_text()
-    assert [block.line for block in found[:2]] == [1, 1 + found[0].text.count("\n")]
-    assert found[-1].read == path.stat().st_size
+    all_blocks = list(blocks(path, PLAIN))
+    first, second = all_blocks[:2]
+    assert len(all_blocks) > 5
+    assert all(block.text.endswith("\n\n") for block in all_blocks)
+    assert "".join(block.text for block in all_blocks) == path.read_text()
+    assert first.line == 1
+    assert second.line == 1 + first.text.count("\n")
+    assert all_blocks[-1].read == path.stat().st_size
 
 
 @pytest.mark.parametrize(("text", "end"), [("a line of words\n", "\n"), ("A sentence. ", "."), ("words ", " ")])
@@ -63,10 +70,10 @@ def test_a_text_without_paragraphs_is_cut_where_it_hurts_least(tmp_path, monkeyp
     monkeypatch.setattr(corpus, "BLOCK", 40)
     path = tmp_path / "text.txt"
     path.write_text(text * 100)
-    found = list(blocks(path, PLAIN))
-    assert len(found) > 3
-    assert all(block.text.endswith(end) for block in found[:-1])
-    assert "".join(block.text for block in found) == text * 100
+    all_blocks = list(blocks(path, PLAIN))
+    assert len(all_blocks) > 3
+    assert all(block.text.endswith(end) for block in all_blocks[:-1])
+    assert "".join(block.text for block in all_blocks) == text * 100
 
 
 def test_a_folder_is_its_files_of_text_in_order(tmp_path):
@@ -98,7 +105,7 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path, name, data, says):
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(BadInput) as refused:
-        read(path)
+        read_documents(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -107,7 +114,7 @@ def test_what_is_no_text_is_refused_in_one_line(tmp_path, name, data, says):
 def test_another_encoding_can_be_named(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("café".encode("latin-1"))
-    assert read(path, CorpusLayout(encoding="latin-1")) == ["café"]
+    assert read_documents(path, CorpusLayout(encoding="latin-1")) == ["café"]
     with pytest.raises(BadInput, match="no encoding named 'latin-111'"):
         CorpusLayout(encoding="latin-111")
     with pytest.raises(UnknownName, match="Did you mean 'lines'"):
@@ -121,7 +128,7 @@ def test_a_bad_record_is_named_by_its_line(tmp_path, line, says):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "fine"}\n' * 2 + line + "\n")
     with pytest.raises(Malformed, match=f"rows.jsonl:3: .*{says}"):
-        read(path)
+        read_documents(path)
 
 
 def test_zst_without_its_extra_names_the_extra(tmp_path, monkeypatch):
@@ -129,4 +136,4 @@ def test_zst_without_its_extra_names_the_extra(tmp_path, monkeypatch):
     path.write_bytes(zstandard.ZstdCompressor().compress(b"text"))
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtra, match=r"winokit\[hunt\]"):
-        read(path)
+        read_documents(path)

@@ -1,4 +1,7 @@
-"""Parses here are annotated by hand, as spaCy's English models label them; no trained model is needed."""
+"""Readings from a parse agree with those of the rules and go beyond them.
+
+Parses here are annotated by hand, as spaCy's English models label them, so that no trained model is needed.
+"""
 
 import json
 from pathlib import Path
@@ -31,34 +34,34 @@ Alex/PROPN/nsubj/2 left/VERB/ROOT/0 Alex/PROPN/dobj/2 with/ADP/prep/2 her/PRON/p
 """.strip().splitlines()  # noqa: E501 a parse is read along its line
 
 
-def spelt(words):
-    """The text of some words, and where each stands in it."""
+def spell_text(words):
+    """Join words to a text, and return the position of each word in it too."""
     text = ""
-    places = []
+    positions = []
     for word in words:
         text += "" if not text or word in (",", ".", "n't") else " "
-        places.append(len(text))
+        positions.append(len(text))
         text += word
-    return text, places
+    return text, positions
 
 
-def parsed():
-    """Every annotated text with its row of a file."""
-    for line in PARSES:
-        rows = [[*token.split("/"), "X"][:5] for token in line.split()]
-        text, places = spelt([row[0] for row in rows])
-        tokens = [
-            [word, place, part, tag, label, int(head) - 1 if head != "0" else i]
-            for i, ((word, part, label, head, tag), place) in enumerate(zip(rows, places, strict=True))
-        ]
-        yield {"text": text, "phrases": [], "tokens": tokens}
+def parse_row(line):
+    """Row of a file of parses that stands for one line of PARSES."""
+    fields = [[*token.split("/"), "X"][:5] for token in line.split()]
+    text, positions = spell_text([token_fields[0] for token_fields in fields])
+    tokens = []
+    for index, (word, part, label, head, tag) in enumerate(fields):
+        head_index = index if head == "0" else int(head) - 1
+        tokens.append([word, positions[index], part, tag, label, head_index])
+    return {"text": text, "phrases": [], "tokens": tokens}
 
 
 @pytest.fixture(scope="module")
 def parses(tmp_path_factory):
     """A file of the annotated texts."""
     path = tmp_path_factory.mktemp("parses") / "parses.jsonl"
-    path.write_text("\n".join(map(json.dumps, [{"parser": "by hand"}, *parsed()])), "utf-8")
+    rows = [{"parser": "by hand"}, *(parse_row(line) for line in PARSES)]
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
     return path
 
 
@@ -68,7 +71,7 @@ def parser(parses):
     return open_parses(parses)
 
 
-def problem(text, *candidates, pronoun=None):
+def problem_of(text, *candidates, pronoun=None):
     return Problem.from_text(text, candidates, pronoun=pronoun)
 
 
@@ -84,8 +87,8 @@ def problem(text, *candidates, pronoun=None):
     ],
 )
 def test_the_parse_reads_plain_problems_as_the_rules_do(parser, text, candidates, pronoun):
-    one = problem(text, *candidates, pronoun=pronoun)
-    assert _read_parse(one, parser) == read(one)
+    problem = problem_of(text, *candidates, pronoun=pronoun)
+    assert _read_parse(problem, parser) == read(problem)
 
 
 @pytest.mark.parametrize(
@@ -100,68 +103,90 @@ def test_the_parse_reads_plain_problems_as_the_rules_do(parser, text, candidates
     ],
 )  # fmt: skip
 def test_the_parse_reads_what_the_rules_cannot(parser, text, pronoun, context, head, slots, query):
-    one = problem(text, "Ann", "Eve", pronoun=pronoun)
-    assert isinstance(read(one), str)
-    found = read_parsed(one, parser)
-    assert (found.context.text, found.context.head) == (context, head)
-    assert (found.agent_slot, found.patient_slot, found.blank_slot) == slots
-    assert (found.query.text, found.query.special, found.contrast) == (*query, "although" in text)
-    other = read_parsed(switch(one), parser)
-    assert (found.agent, found.patient, other.agent, other.patient) == (0, 1, 1, 0)
-    assert (other.context, other.query) == (found.context, found.query)
+    problem = problem_of(text, "Ann", "Eve", pronoun=pronoun)
+    assert isinstance(read(problem), str)
+    reading = read_parsed(problem, parser)
+    assert reading.context.text == context
+    assert reading.context.head == head
+    assert (reading.agent_slot, reading.patient_slot, reading.blank_slot) == slots
+    assert (reading.query.text, reading.query.special) == query
+    assert reading.contrast == ("although" in text)
+    assert reading.agent == 0
+    assert reading.patient == 1
+    switched_reading = read_parsed(switch(problem), parser)
+    assert switched_reading.agent == 1
+    assert switched_reading.patient == 0
+    assert switched_reading.context == reading.context
+    assert switched_reading.query == reading.query
 
 
 def test_who_is_given_something_has_one_slot_with_and_without_to(parser):
-    one = problem("Ann gave Eve bread because _ was in trouble.", "Ann", "Eve", pronoun="she")
-    found = read_parsed(one, parser)
-    assert (found.agent_slot, found.patient_slot, found.query.head) == ("subject", "to", "trouble")
+    problem = problem_of("Ann gave Eve bread because _ was in trouble.", "Ann", "Eve", pronoun="she")
+    reading = read_parsed(problem, parser)
+    assert reading.agent_slot == "subject"
+    assert reading.patient_slot == "to"
+    assert reading.query.head == "trouble"
 
 
 def test_what_the_parse_has_no_reading_for_is_left_to_the_rules(parser):
-    one = problem("Ann left Eve because _ was tired.", "Ann", "Eve")
-    assert read_parsed(one, parser) == read(one)
-    assert (
-        read_parsed(problem("Ann ran. _ fell on Eve.", "Ann", "Eve"), parser) == "the file has no parse of the problem"
-    )
-    tokens = {"tokens": [("Alex ran", 0, "X", "X", "ROOT", 0)]}
-    whole = ParseFile(Path(), "", {"Alex ran. Alex fell on Alex.": tokens})
-    assert (
-        read_parsed(problem("Ann ran. _ fell on Eve.", "Ann", "Eve"), whole)
-        == "the parser has the blank inside another word"
-    )
-    judged = Problem("Ann left Eve because ", " cried.", ("no", "yes"), 1, "she", query="Ann")
-    assert "judgement" in read_parsed(judged, parser)
+    problem = problem_of("Ann left Eve because _ was tired.", "Ann", "Eve")
+    assert read_parsed(problem, parser) == read(problem)
+
+
+RAN = problem_of("Ann ran. _ fell on Eve.", "Ann", "Eve")
+
+
+def test_a_problem_without_a_parse_is_not_read(parser):
+    assert read_parsed(RAN, parser) == "the file has no parse of the problem"
+
+
+def test_a_parse_with_the_blank_inside_a_word_is_not_read():
+    row = {"tokens": [("Alex ran", 0, "X", "X", "ROOT", 0)]}
+    parser = ParseFile(Path(), "", {"Alex ran. Alex fell on Alex.": row})
+    assert read_parsed(RAN, parser) == "the parser has the blank inside another word"
+
+
+def test_a_judgement_is_not_read(parser):
+    judgement = Problem("Ann left Eve because ", " cried.", ("no", "yes"), 1, "she", query="Ann")
+    assert "judgement" in read_parsed(judgement, parser)
 
 
 def test_a_blank_with_a_part_in_the_candidates_verb_is_not_read(parser):
-    one = problem("Ann left Eve with _.", "Ann", "Eve", pronoun="her")
-    assert _read_parse(one, parser) == "the blank and the candidates have a part in one verb"
+    problem = problem_of("Ann left Eve with _.", "Ann", "Eve", pronoun="her")
+    assert _read_parse(problem, parser) == "the blank and the candidates have a part in one verb"
 
 
 def test_the_parser_never_sees_who_is_who():
     from winokit.data.loading import load
 
-    pairs = [(one, switch(one)) for one in load("open")]
-    pairs = [(one, other) for one, other in pairs if not isinstance(other, str)]
-    assert len(pairs) > 400
-    assert all(mask(one).text == mask(other).text for one, other in pairs)
+    switched_count = 0
+    for problem in load("open"):
+        switched = switch(problem)
+        if isinstance(switched, str):
+            continue
+        assert mask(problem).text == mask(switched).text
+        switched_count += 1
+    assert switched_count > 400
 
 
 def test_places_in_the_masked_text_are_known_in_the_problem():
-    one = problem("The old man saw a dog when _ barked at the dog.", "the man", "the dog", pronoun="it")
-    masked = mask(one)
+    problem = problem_of("The old man saw a dog when _ barked at the dog.", "the man", "the dog", pronoun="it")
+    masked = mask(problem)
     assert masked.text == "The old Alex saw Alex when it barked at Alex."
     for word in ("saw", "when", "barked"):
-        assert masked.original(masked.text.index(word)) == one.text.index(word)
-    assert [masked.text[place : place + 4] for place in masked.candidate_at] == ["Alex"] * 3
+        masked_position = masked.text.index(word)
+        assert masked.original(masked_position) == problem.text.index(word)
+    names = [masked.text[start : start + 4] for start in masked.candidate_at]
+    assert names == ["Alex", "Alex", "Alex"]
     assert list(masked.candidate_at.values()) == [0, 1, 1]
 
 
 def test_a_hunt_uses_and_names_its_parser(parses, index):
-    one = problem("Ann, who thanked Eve, left because _ cried.", "Ann", "Eve")
-    by_rules = Hunter(index).hunt(one)
-    by_parse = Hunter(index, parser=str(parses)).hunt(one)
-    assert (by_rules.reading, by_rules.parser) == (None, "rules")
+    problem = problem_of("Ann, who thanked Eve, left because _ cried.", "Ann", "Eve")
+    by_rules = Hunter(index).hunt(problem)
+    by_parse = Hunter(index, parser=str(parses)).hunt(problem)
+    assert by_rules.reading is None
+    assert by_rules.parser == "rules"
     assert by_parse.reading is not None
     assert by_parse.parser.startswith("by hand ")
     assert list(hunt_lines(by_parse))[1] == f"  parser   {by_parse.parser}"
@@ -169,16 +194,17 @@ def test_a_hunt_uses_and_names_its_parser(parses, index):
 
 
 def test_the_parser_is_in_the_fingerprint_of_a_hunter_that_uses_it(parses, index, index_path):
-    by_parse, by_rules = (load_model(f"hunter:{index_path}?parser={name}") for name in (parses, "rules"))
+    by_parse = load_model(f"hunter:{index_path}?parser={parses}")
+    by_rules = load_model(f"hunter:{index_path}?parser=rules")
     assert "by hand " in by_parse.fingerprint
     assert "'rules'" in by_rules.fingerprint
     assert Hunter(index).fingerprint == by_rules.fingerprint
 
 
 def test_a_hunt_takes_a_parser(parses, index_path):
-    assert "  parser   rules" in list(hunt_lines(hunt(index_path, "open", parser="rules")))
-    assert any(
-        line.startswith("  parser   by hand") for line in hunt_lines(hunt(index_path, "open", parser=str(parses)))
-    )
+    lines_by_rules = list(hunt_lines(hunt(index_path, "open", parser="rules")))
+    lines_by_parse = list(hunt_lines(hunt(index_path, "open", parser=str(parses))))
+    assert "  parser   rules" in lines_by_rules
+    assert any(line.startswith("  parser   by hand") for line in lines_by_parse)
     with pytest.raises(WinokitError, match="spacy: cannot be read"):
         hunt(index_path, "open", parser="spacy")

@@ -6,12 +6,12 @@ from winokit.methods.hunting.roles import AGENT, PATIENT, Evidence, HuntDecision
 from winokit.problem import Problem
 
 
-def resolved(text, before, after, pronoun="she"):
-    """What a sentence says of a problem: its label, or why it has none."""
+def label_of(text, before, after, pronoun="she"):
+    """Label of the sentence as evidence on a problem, or the reason that it has none."""
     reading = read(Problem(before, after, ("Ann", "Eve"), 0, pronoun))
-    found = [resolve(text, reading, pair) for pair in query_sets(reading, {}, SETS)]
-    labels = {one.label for one in found if isinstance(one, Evidence)}
-    return labels.pop() if labels else found[-1]
+    results = [resolve(text, reading, pair) for pair in query_sets(reading, {}, SETS)]
+    labels = {result.label for result in results if isinstance(result, Evidence)}
+    return labels.pop() if labels else results[-1]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def resolved(text, before, after, pronoun="she"):
     ],
 )
 def test_roles_of_a_sentence(text, label):
-    assert resolved(text, "Ann couldn't lift Eve because ", " was weak.") == label
+    assert label_of(text, "Ann couldn't lift Eve because ", " was weak.") == label
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_roles_of_a_sentence(text, label):
     ],
 )
 def test_the_blank_may_be_an_object(text, label):
-    assert resolved(text, "Ann bit Eve, so we punished ", ".", "her") == label
+    assert label_of(text, "Ann bit Eve, so we punished ", ".", "her") == label
 
 
 @pytest.mark.parametrize(
@@ -64,32 +64,32 @@ def test_the_blank_may_be_an_object(text, label):
     ],
 )
 def test_the_blank_may_own_something(text, label):
-    assert resolved(text, "Ann passed the ball to Eve because ", " turn was over.", "her") == label
+    assert label_of(text, "Ann passed the ball to Eve because ", " turn was over.", "her") == label
 
 
-def test_a_verb_may_share_the_subject_before_it():
-    asked = "Ann called Eve and then ", " left."
-    assert resolved("He called her and left.", *asked) == AGENT
-    assert resolved("She was called by them and left.", *asked) == PATIENT
+@pytest.mark.parametrize(
+    ("text", "label"), [("He called her and left.", AGENT), ("She was called by them and left.", PATIENT)]
+)
+def test_a_verb_may_share_the_subject_before_it(text, label):
+    assert label_of(text, "Ann called Eve and then ", " left.") == label
 
 
 def test_what_was_found_is_marked():
-    reading = read(Problem("Ann couldn't lift Eve because ", " was weak.", ("Ann", "Eve"), 0, "she"))
     text = "I couldn’t lift him because I was weak."
-    spans = resolve(text, reading, query_sets(reading, {})[0]).spans
+    reading = read(Problem("Ann couldn't lift Eve because ", " was weak.", ("Ann", "Eve"), 0, "she"))
+    first_pair = query_sets(reading, {})[0]
+    spans = resolve(text, reading, first_pair).spans
     assert [text[start:end] for start, end in spans] == ["couldn’t lift", "was weak"]
 
 
-def evidence(label, context="lift", query="weak"):
+def evidence_of(label, context="lift", query="weak"):
     return Evidence(label, context, query, "…")
 
 
 def test_more_than_one_word_of_either_clause_weighs_double():
-    assert [evidence(AGENT).weight, evidence(AGENT, "could lift").weight, evidence(AGENT, query="too weak").weight] == [
-        1,
-        2,
-        2,
-    ]
+    assert evidence_of(AGENT).weight == 1
+    assert evidence_of(AGENT, context="could lift").weight == 2
+    assert evidence_of(AGENT, query="too weak").weight == 2
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,12 @@ def test_more_than_one_word_of_either_clause_weighs_double():
     [([], None), ([AGENT], AGENT), ([PATIENT], PATIENT), ([AGENT, PATIENT], PATIENT), ([AGENT, AGENT, PATIENT], AGENT)],
 )
 def test_the_agent_needs_more_and_ties_go_to_the_patient(labels, role):
-    assert decide([evidence(label) for label in labels]).role == role
+    decision = decide([evidence_of(label) for label in labels])
+    assert decision.role == role
 
 
 def test_weights_are_summed():
-    found = decide([evidence(AGENT), evidence(AGENT), evidence(PATIENT, "could lift"), evidence(PATIENT)])
-    assert found == HuntDecision(2, 3)
+    decision = decide(
+        [evidence_of(AGENT), evidence_of(AGENT), evidence_of(PATIENT, "could lift"), evidence_of(PATIENT)]
+    )
+    assert decision == HuntDecision(2, 3)

@@ -25,7 +25,7 @@ def test_nothing_is_lost_and_nothing_is_too_long():
     table = "\n".join(f"row {number} without an end" for number in range(200))
     unbroken = " ".join(["word"] * 1000)
     for text in (table, unbroken):
-        found = sentences(text)
-        assert " ".join(found).split() == text.split()
-        assert max(map(len, found)) <= LONGEST
+        parts = sentences(text)
+        assert " ".join(parts).split() == text.split()
+        assert max(len(part) for part in parts) <= LONGEST
     assert sentences(table)[0] == "row 0 without an end"

@@ -1,4 +1,4 @@
-"""The judge of two tables of answers: what is matched, what is tested, and what may be said."""
+"""The judge of two tables of answers matches problems, tests differences and words the verdicts."""
 
 from dataclasses import replace
 
@@ -18,6 +18,7 @@ from winokit.methods.metrics.judge_pairs import (
     NOT_SHOWN,
     REFUSES,
     WORDS,
+    PairVerdict,
     SharedAnswers,
     compare_answers,
     usual_measures,
@@ -30,7 +31,7 @@ OPEN = load("open")
 
 
 def answers(right, dataset=OPEN) -> Answers:
-    """A table that is right where `right` says so, and silent where it says None."""
+    """A table that is right in the rows for which `right` returns a true value, and silent where it returns None."""
     choices = []
     for row, problem in enumerate(dataset):
         is_right = right(row)
@@ -39,37 +40,59 @@ def answers(right, dataset=OPEN) -> Answers:
     return Answers.of_choices(dataset, choices)
 
 
-def turned(dataset: Dataset) -> Dataset:
+def silent(row: int) -> None:
+    """Answer no row."""
+
+
+def rarely_right(row: int) -> bool:
+    return row % 20 == 0
+
+
+def reversed_copy(dataset: Dataset) -> Dataset:
     """The same problems in another file: in the opposite order, and the candidates too."""
     return Dataset([problem.with_order((1, 0)) for problem in reversed(dataset)])
 
 
+def without_groups(problems) -> Dataset:
+    return Dataset([problem.replace(group=None) for problem in problems])
+
+
 def test_what_both_answered_is_matched_by_problem_and_judged_by_each_tables_own_answers():
-    other = turned(OPEN[100:200])
-    right = {problem.id for row, problem in enumerate(OPEN) if row % 3}
-    found = compare_answers(answers(lambda row: row % 3), answers(lambda row: other[row].id in right, other))
-    assert [(test.n, test.difference, test.p) for test in found.values()] == [(100, 0.0, 1.0), (50, 0.0, 1.0)]
+    second_file = reversed_copy(OPEN[100:200])
+    right_ids = {problem.id for row, problem in enumerate(OPEN) if row % 3}
+    first = answers(lambda row: row % 3)
+    second = answers(lambda row: second_file[row].id in right_ids, second_file)
+    tests = list(compare_answers(first, second).values())
+    assert [test.n for test in tests] == [100, 50]
+    assert [test.difference for test in tests] == [0.0, 0.0]
+    assert [test.p for test in tests] == [1.0, 1.0]
 
 
 def test_an_abstention_is_no_right_answer_unless_expected_accuracy_is_asked_for():
-    quiet = answers(lambda row: None)
-    bad = answers(lambda row: row % 20 == 0)
-    found = compare_answers(quiet, bad, ["accuracy", "group_accuracy", "expected_accuracy"])
-    assert (found["accuracy"].first, found["accuracy"].second) == (0.0, pytest.approx(22 / 428))
-    assert found["group_accuracy"].first == 0.0
-    assert found["expected_accuracy"].first == 0.5
+    comparisons = compare_answers(
+        answers(silent), answers(rarely_right), ["accuracy", "group_accuracy", "expected_accuracy"]
+    )
+    assert comparisons["accuracy"].first == 0.0
+    assert comparisons["accuracy"].second == pytest.approx(22 / 428)
+    assert comparisons["group_accuracy"].first == 0.0
+    assert comparisons["expected_accuracy"].first == 0.5
 
 
-def test_who_answers_nothing_is_never_ahead():
-    quiet = answers(lambda row: None)
-    bad = answers(lambda row: row % 20 == 0)
-    for tables, is_first in (((quiet, bad), True), ((bad, quiet), False)):
-        found = compare_answers(*tables, ["expected_accuracy"])["expected_accuracy"]
-        (verdict,) = verdicts([found], 0.05)
-        assert (found.first_refuses, found.second_refuses) == (is_first, not is_first)
-        assert (verdict.lead, verdict.word) == (0, REFUSES)
-        (other,) = verdicts([replace(found, first_refuses=False, second_refuses=False)], 0.05)
-        assert (abs(other.lead), other.word) == (1, BEYOND)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_who_answers_nothing_is_never_ahead(is_first):
+    tables = [answers(silent), answers(rarely_right)]
+    if not is_first:
+        tables.reverse()
+    comparison = compare_answers(*tables, ["expected_accuracy"])["expected_accuracy"]
+    assert comparison.first_refuses is is_first
+    assert comparison.second_refuses is not is_first
+    (verdict,) = verdicts([comparison], 0.05)
+    assert verdict.lead == 0
+    assert verdict.word == REFUSES
+    without_refusal = replace(comparison, first_refuses=False, second_refuses=False)
+    (verdict,) = verdicts([without_refusal], 0.05)
+    assert abs(verdict.lead) == 1
+    assert verdict.word == BEYOND
 
 
 def test_nothing_in_common_gives_no_comparison():
@@ -77,88 +100,111 @@ def test_nothing_in_common_gives_no_comparison():
 
 
 def test_two_answers_to_one_problem_are_refused():
-    one = answers(bool, OPEN[:4])
-    twice = one.take([0, 1, 2, 3, 0])
+    once = answers(bool, OPEN[:4])
+    twice = once.take([0, 1, 2, 3, 0])
     with pytest.raises(BadInput, match="expected one answer per problem, found 5 to 4"):
-        compare_answers(twice, one)
+        compare_answers(twice, once)
 
 
 def test_what_either_dataset_links_is_one_unit():
     """The second file says of which template the problems are made."""
-    plain = Dataset([problem.replace(group=None) for problem in OPEN[:40:2]])
+    plain = without_groups(OPEN[:40:2])
     linked = Dataset([problem.with_labels(template=row // 5) for row, problem in enumerate(plain)])
-    shared = SharedAnswers.of(answers(bool, plain), answers(bool, linked))
-    assert (shared.first.units.count, shared.second.units.count, shared.units.count) == (20, 4, 4)
-    assert SharedAnswers.of(answers(bool, linked), answers(bool, plain)).units == shared.units
+    plain_answers = answers(bool, plain)
+    linked_answers = answers(bool, linked)
+    shared = SharedAnswers.of(plain_answers, linked_answers)
+    assert shared.first.units.count == 20
+    assert shared.second.units.count == 4
+    assert shared.units.count == 4
+    assert SharedAnswers.of(linked_answers, plain_answers).units == shared.units
 
 
 def test_groups_are_those_of_the_dataset_that_has_them_and_complete_with_all_members():
-    without = Dataset([problem.replace(group=None) for problem in OPEN[:21]])
-    shared = SharedAnswers.of(answers(bool, without), answers(bool))
-    assert [len(rows) for rows in shared.layout.members] == [2] * 10, "the twin of the last one is missing"
+    ungrouped = answers(bool, without_groups(OPEN[:21]))
+    shared = SharedAnswers.of(ungrouped, answers(bool))
+    group_sizes = [len(rows) for rows in shared.layout.members]
+    assert group_sizes == [2] * 10, "the twin of the last one is missing"
     assert usual_measures(shared) == ("accuracy", "group_accuracy")
-    assert usual_measures(SharedAnswers.of(answers(bool, without), answers(bool, without))) == ("accuracy",)
+    assert usual_measures(SharedAnswers.of(ungrouped, ungrouped)) == ("accuracy",)
 
 
 def test_a_cut_off_triplet_is_no_pair():
     triplet = [OPEN[0], OPEN[1], OPEN[2].replace(group=OPEN[0].group)]
-    cut = Dataset(triplet[:2])
-    whole = Dataset(triplet)
-    for tables in ((cut, whole), (whole, cut)):
-        shared = SharedAnswers.of(*(answers(bool, each) for each in tables))
-        assert not shared.layout.members
+    cut = answers(bool, Dataset(triplet[:2]))
+    complete = answers(bool, Dataset(triplet))
+    assert not SharedAnswers.of(cut, complete).layout.members
+    assert not SharedAnswers.of(complete, cut).layout.members
+
+
+def answers_both_ways(follows: bool, problems) -> tuple[Answers, Answers]:
+    """Answers to the problems of OPEN, and to those of `problems` with their candidates switched."""
+    switched = [problem.replace(provenance={"of": problem.id}) for problem in problems]
+    asked_problems = AskedProblems.of(OPEN, {"switched": switched})
+    original_rows = asked_problems.rows_of_variant["original"]
+    switched_rows = asked_problems.rows_of_variant["switched"]
+    originals = Answers(asked_problems, original_rows, np.zeros(len(OPEN), np.int64))
+    switched_choices = np.full(len(switched_rows), int(follows))
+    return originals, Answers(asked_problems, switched_rows, switched_choices)
 
 
 def test_consistency_is_over_problems_that_both_answered_both_ways():
-    def both_ways(follows, known):
-        switched = [problem.replace(provenance={"of": problem.id}) for problem in known]
-        asked = AskedProblems.of(OPEN, {"switched": switched})
-        rows = asked.rows_of_variant["switched"]
-        later = np.ones(len(rows), np.int64) if follows else np.zeros(len(rows), np.int64)
-        originals = Answers(asked, asked.rows_of_variant["original"], np.zeros(len(OPEN), np.int64))
-        return originals, Answers(asked, rows, later)
-
-    first, first_switched = both_ways(True, OPEN[:60])
-    second, second_switched = both_ways(False, OPEN[40:])
+    first, first_switched = answers_both_ways(True, OPEN[:60])
+    second, second_switched = answers_both_ways(False, OPEN[40:])
     switched = first_switched, second_switched
-    found = compare_answers(first, second, ["consistency"], switched=switched)["consistency"]
-    assert (found.n, found.first, found.second) == (20, 1.0, 0.0)
+    comparison = compare_answers(first, second, ["consistency"], switched=switched)["consistency"]
+    assert comparison.n == 20
+    assert comparison.first == 1.0
+    assert comparison.second == 0.0
     assert compare_answers(first, second, ["consistency"]) == {}
 
 
 def comparisons_with(*p_values: float):
-    found = compare([True] * 30, [False] * 30, Units.alone(30))
-    return [replace(found, p=p) for p in p_values]
+    """Comparisons that differ in their p-values alone."""
+    comparison = compare([True] * 30, [False] * 30, Units.alone(30))
+    return [replace(comparison, p=p) for p in p_values]
+
+
+def leads_with(*p_values: float) -> list[int]:
+    return [verdict.lead for verdict in verdicts(comparisons_with(*p_values))]
 
 
 def test_ahead_is_corrected_for_the_number_of_tests():
-    assert [verdict.lead for verdict in verdicts(comparisons_with(0.02))] == [1]
-    assert [verdict.lead for verdict in verdicts(comparisons_with(0.02, 0.03, 0.5))] == [0, 0, 0]
-    assert [verdict.word for verdict in verdicts(comparisons_with(0.001, 0.5))] == [AHEAD, NOT_SHOWN]
+    assert leads_with(0.02) == [1]
+    assert leads_with(0.02, 0.03, 0.5) == [0, 0, 0]
+    words = [verdict.word for verdict in verdicts(comparisons_with(0.001, 0.5))]
+    assert words == [AHEAD, NOT_SHOWN]
 
 
 def test_what_could_have_been_seen_is_less_among_many_tests():
     """Of three tests of which one is decided, the other two would have needed p below 0.05 / 2."""
-    alone = verdicts(comparisons_with(0.4))[0]
-    among = verdicts(comparisons_with(1e-9, 0.4, 0.5))[1]
-    assert (alone.alpha, among.alpha) == (0.05, 0.025)
-    assert among.gap_to_find > alone.gap_to_find
+    single = verdicts(comparisons_with(0.4))[0]
+    of_three = verdicts(comparisons_with(1e-9, 0.4, 0.5))[1]
+    assert single.alpha == 0.05
+    assert of_three.alpha == 0.025
+    assert of_three.gap_to_find > single.gap_to_find
 
 
-def test_words_go_by_the_margin():
-    units = Units.alone(400)
-    first = np.arange(400) >= 8
-    word_of = {
-        (lost, margin): verdicts([compare(first, np.arange(400) >= 8 + lost, units)], margin)[0].word
-        for lost, margin in ((0, 0.05), (0, 0.005), (12, 0.05), (12, 0.001), (80, 0.05))
-    }
-    assert word_of == {
-        (0, 0.05): EQUAL,
-        (0, 0.005): NOT_SHOWN,
-        (12, 0.05): LITTLE,
-        (12, 0.001): BEYOND,
-        (80, 0.05): BEYOND,
-    }
+@pytest.mark.parametrize(
+    ("lost", "margin", "word"),
+    [(0, 0.05, EQUAL), (0, 0.005, NOT_SHOWN), (12, 0.05, LITTLE), (12, 0.001, BEYOND), (80, 0.05, BEYOND)],
+)
+def test_words_go_by_the_margin(lost, margin, word):
+    """The second of two models loses some of the 392 problems that the first has right."""
+    rows = np.arange(400)
+    comparison = compare(rows >= 8, rows >= 8 + lost, Units.alone(400))
+    (verdict,) = verdicts([comparison], margin)
+    assert verdict.word == word
+
+
+def check_verdict_is_not_surer(copied: PairVerdict, single: PairVerdict) -> None:
+    """Assert that a verdict on copied problems claims no more than that on single ones."""
+    interval = single.comparison.interval
+    copied_interval = copied.comparison.interval
+    assert copied.p_corrected >= single.p_corrected - 1e-9
+    assert copied_interval.low <= interval.low + 1e-9
+    assert copied_interval.high >= interval.high - 1e-9
+    assert WORDS.index(copied.word) <= WORDS.index(single.word)
+    assert (copied.gap_to_find or 2) >= (single.gap_to_find or 2) - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -166,16 +212,18 @@ def test_each_problem_written_three_times_makes_nothing_surer(seed):
     rng = np.random.default_rng(seed)
     data = OPEN[: int(rng.integers(6, 60))]
     copies = thrice(data)
-    flags = [(rng.random(len(data)) < share).tolist() for share in rng.random(2)]
-    flags[0] = [None if rng.random() < 0.1 else flag for flag in flags[0]]
-    once = compare_answers(*(answers(own.__getitem__, data) for own in flags))
-    copied = compare_answers(*(answers(repeated(own).__getitem__, copies) for own in flags))
+    first_share, second_share = rng.random(2)
+    first = (rng.random(len(data)) < first_share).tolist()
+    second = (rng.random(len(data)) < second_share).tolist()
+    for silent_row in np.flatnonzero(rng.random(len(data)) < 0.1):
+        first[silent_row] = None
+    once = compare_answers(answers(first.__getitem__, data), answers(second.__getitem__, data))
+    first_copied = answers(repeated(first).__getitem__, copies)
+    second_copied = answers(repeated(second).__getitem__, copies)
+    copied = compare_answers(first_copied, second_copied)
     assert once.keys() == copied.keys()
     for margin in (0.05, 0.3):
-        pairs = zip(verdicts(list(once.values()), margin), verdicts(list(copied.values()), margin), strict=True)
-        for one, three in pairs:
-            assert three.p_corrected >= one.p_corrected - 1e-9
-            assert three.comparison.interval.low <= one.comparison.interval.low + 1e-9
-            assert three.comparison.interval.high >= one.comparison.interval.high - 1e-9
-            assert WORDS.index(three.word) <= WORDS.index(one.word)
-            assert (three.gap_to_find or 2) >= (one.gap_to_find or 2) - 1e-9
+        verdicts_once = verdicts(list(once.values()), margin)
+        verdicts_copied = verdicts(list(copied.values()), margin)
+        for single, triple in zip(verdicts_once, verdicts_copied, strict=True):
+            check_verdict_is_not_surer(triple, single)

@@ -1,5 +1,6 @@
-"""The p-value of draws that stop early is a p-value: by simulation, and by counting every way draws can go."""
+"""The p-value of draws that stop early is a p-value, by simulation and by counting every way draws can go."""
 
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -8,57 +9,69 @@ import pytest
 from winokit.methods.metrics.judge_ranks import BEYOND, LEVEL, UNDECIDED, WITHIN, rank
 
 
-def p_values(most):
-    """Every p-value that draws can end with where there is nothing to find, and how probable each is, exactly.
+def has_ended(draws: tuple[bool, ...], most: int) -> bool:
+    """Whether no further draw is needed after these, of `most` at the most."""
+    if len(draws) == most or rank(iter(draws), most).draws < len(draws):
+        return True
+    return any(draws) and sum(draws) >= LEVEL * (most + 1)
+
+
+def probabilities_of_p_values(most: int) -> dict[float, Fraction]:
+    """Exact probability of every p-value that draws can end with if there is nothing to find.
 
     The observed value is then one more draw: with s of t draws at or above it, the next is so too with probability
     (s + 1) / (t + 2) (Pólya's urn).
     """
-    ends = {}
-    ways = {(): Fraction(1)}
-    while ways:
-        going = {}
-        for drawn, probability in ways.items():
-            found = rank(iter(drawn), most)
-            if found.draws < len(drawn) or len(drawn) == most or (sum(drawn) >= LEVEL * (most + 1) and sum(drawn)):
-                ends[found.p_value] = ends.get(found.p_value, 0) + probability
+    ends = defaultdict(Fraction)
+    open_draws = {(): Fraction(1)}
+    while open_draws:
+        longer_draws = {}
+        for draws, probability in open_draws.items():
+            if has_ended(draws, most):
+                p_value = rank(iter(draws), most).p_value
+                ends[p_value] += probability
                 continue
-            reaches = Fraction(sum(drawn) + 1, len(drawn) + 2)
-            going[(*drawn, True)] = probability * reaches
-            going[(*drawn, False)] = probability * (1 - reaches)
-        ways = going
+            next_reaches = Fraction(sum(draws) + 1, len(draws) + 2)
+            longer_draws[(*draws, True)] = probability * next_reaches
+            longer_draws[(*draws, False)] = probability * (1 - next_reaches)
+        open_draws = longer_draws
     return ends
+
+
+def probability_up_to(level: float, probabilities: dict[float, Fraction]) -> Fraction:
+    """Probability of a p-value of at most this level."""
+    return sum(probability for p_value, probability in probabilities.items() if p_value <= level)
 
 
 @pytest.mark.parametrize("most", [1, 5, 19, 25, 39])
 def test_no_level_is_reached_more_often_than_it_says(most):
-    ends = p_values(most)
-    assert sum(ends.values()) == 1
-    for level in ends:
-        assert sum(probability for p, probability in ends.items() if p <= level) <= Fraction(level).limit_denominator(
-            10**6
-        )
+    probabilities = probabilities_of_p_values(most)
+    assert sum(probabilities.values()) == 1
+    for level in probabilities:
+        exact_level = Fraction(level).limit_denominator(10**6)
+        assert probability_up_to(level, probabilities) <= exact_level
 
 
 @pytest.mark.parametrize("most", [19, 39])
 def test_the_level_of_the_verdict_is_used_in_full(most):
-    assert sum(probability for p, probability in p_values(most).items() if p <= LEVEL) == Fraction(1, 20)
+    probabilities = probabilities_of_p_values(most)
+    assert probability_up_to(LEVEL, probabilities) == Fraction(1, 20)
 
 
 def test_draws_stop_when_the_verdict_is_sure():
-    made = []
+    numbers_drawn = []
 
-    def draws():
+    def draw_every_third():
         for number in range(100):
-            made.append(number)
+            numbers_drawn.append(number)
             yield number % 3 == 2
 
-    assert rank(draws(), 39).outcome == WITHIN
-    assert len(made) == 6  # two of thirty-nine may reach it, the second ends it
+    assert rank(draw_every_third(), 39).outcome == WITHIN
+    assert len(numbers_drawn) == 6  # two of thirty-nine may reach it, the second ends it
 
 
 @pytest.mark.parametrize(
-    ("drawn", "most", "outcome"),
+    ("draws", "most", "outcome"),
     [
         ([False] * 39, 39, BEYOND),
         ([True, *[False] * 38], 39, BEYOND),
@@ -67,12 +80,15 @@ def test_draws_stop_when_the_verdict_is_sure():
         ([True], 18, WITHIN),
     ],
 )
-def test_the_outcome_is_by_rank(drawn, most, outcome):
-    assert rank(drawn, most).outcome == outcome
+def test_the_outcome_is_by_rank(draws, most, outcome):
+    assert rank(draws, most).outcome == outcome
 
 
 def test_ties_only_make_it_shyer():
     rng = np.random.default_rng(0)
     counts = rng.poisson(0.5, size=(4000, 20))
-    wrong = np.mean([rank(row[1:] >= row[0], 19).outcome == BEYOND for row in counts])
-    assert wrong < 0.06
+    wrong_count = 0
+    for observed, *draws in counts:
+        reaches = np.array(draws) >= observed
+        wrong_count += rank(reaches, 19).outcome == BEYOND
+    assert wrong_count / len(counts) < 0.06

@@ -1,4 +1,4 @@
-from itertools import chain, combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -6,49 +6,72 @@ import pytest
 from winokit.methods.metrics.letters import compact_letters, letter_name
 
 
-def maximal_cliques(many, apart):
+def pairs_of(members) -> set[tuple[int, int]]:
+    return set(combinations(sorted(members), 2))
+
+
+def draw_pairs(rng, member_count: int, share: float) -> list[tuple[int, int]]:
+    """Draw this share of all pairs of members."""
+    return [pair for pair in combinations(range(member_count), 2) if rng.random() < share]
+
+
+def maximal_cliques(member_count, apart):
     """Every largest set of members of whom no two are told apart, by trying all sets."""
-    told = {frozenset(pair) for pair in apart}
-    sets = chain.from_iterable(combinations(range(many), size) for size in range(1, many + 1))
-    whole = [frozenset(s) for s in sets if not any(frozenset(pair) in told for pair in combinations(s, 2))]
-    return {clique for clique in whole if not any(clique < other for other in whole)}
+    pairs_apart = set(apart)
+    cliques = []
+    for size in range(1, member_count + 1):
+        for members in combinations(range(member_count), size):
+            if pairs_apart.isdisjoint(pairs_of(members)):
+                cliques.append(frozenset(members))
+    maximal = set(cliques)
+    for smaller, larger in permutations(cliques, 2):
+        if smaller < larger:
+            maximal.discard(smaller)
+    return maximal
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_letters_are_shared_by_exactly_those_that_are_not_told_apart(seed):
     rng = np.random.default_rng(seed)
-    many = int(rng.integers(1, 8))
-    apart = [pair for pair in combinations(range(many), 2) if rng.random() < rng.random()]
-    letters = compact_letters(many, apart)
-    shared = {pair for letter in letters for pair in combinations(sorted(letter), 2)}
-    assert shared == set(combinations(range(many), 2)) - set(apart)
-    assert set().union(*letters) == set(range(many)), "everybody has a letter"
-    assert set(letters) <= maximal_cliques(many, apart), "no letter could be given to one more"
+    member_count = int(rng.integers(1, 8))
+    pairs_apart = draw_pairs(rng, member_count, rng.random())
+    letters = compact_letters(member_count, pairs_apart)
+    pairs_sharing = set()
+    for letter in letters:
+        pairs_sharing |= pairs_of(letter)
+    everybody = set(range(member_count))
+    assert pairs_sharing == pairs_of(everybody) - set(pairs_apart)
+    assert set().union(*letters) == everybody, "everybody has a letter"
+    cliques = maximal_cliques(member_count, pairs_apart)
+    assert set(letters) <= cliques, "no letter could be given to one more"
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_letter_can_be_spared(seed):
     rng = np.random.default_rng(seed)
-    apart = [pair for pair in combinations(range(6), 2) if rng.random() < 0.4]
-    letters = compact_letters(6, apart)
-    said = [{*combinations(sorted(letter), 2), *((member,) for member in letter)} for letter in letters]
-    for place, own in enumerate(said):
-        assert not own <= set().union(*said[:place], *said[place + 1 :]), letters
+    letters = compact_letters(6, draw_pairs(rng, 6, 0.4))
+    statements = [pairs_of(letter) | set(letter) for letter in letters]
+    for index, statement in enumerate(statements):
+        other_statements = statements[:index] + statements[index + 1 :]
+        assert not statement <= set().union(*other_statements), letters
 
 
 def test_not_being_told_apart_is_not_handed_on():
-    """A circle of five, each told from the two opposite: five letters, and no order in which they are intervals."""
-    apart = [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)]
-    assert sorted(map(sorted, compact_letters(5, apart))) == [[0, 1], [0, 4], [1, 2], [2, 3], [3, 4]]
+    """A circle of five, each told from the two opposite, needs five letters in any order."""
+    pairs_apart = [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)]
+    letters = [sorted(letter) for letter in compact_letters(5, pairs_apart)]
+    assert sorted(letters) == [[0, 1], [0, 4], [1, 2], [2, 3], [3, 4]]
 
 
 def test_the_order_of_the_pairs_does_not_matter():
-    apart = [(0, 3), (0, 4), (1, 4), (2, 3)]
-    assert compact_letters(5, apart) == compact_letters(5, [(b, a) for a, b in reversed(apart)])
+    pairs_apart = [(0, 3), (0, 4), (1, 4), (2, 3)]
+    reversed_pairs = [(second, first) for first, second in reversed(pairs_apart)]
+    assert compact_letters(5, pairs_apart) == compact_letters(5, reversed_pairs)
 
 
-def test_after_z_comes_aa():
-    assert [letter_name(place) for place in (0, 25, 26, 27, 701, 702)] == ["a", "z", "aa", "ab", "zz", "aaa"]
+@pytest.mark.parametrize(("index", "name"), [(0, "a"), (25, "z"), (26, "aa"), (27, "ab"), (701, "zz"), (702, "aaa")])
+def test_after_z_comes_aa(index, name):
+    assert letter_name(index) == name
 
 
 def test_nobody_needs_no_letter():

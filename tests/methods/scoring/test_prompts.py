@@ -20,6 +20,7 @@ TERSE = PromptTemplate('{{"text": "{sentence}"}}\n{options}\n{letters}?')
 
 
 def prompts(problem, kind="chat", **setting):
+    """Prompts of all requests about the problem, for a model of this kind."""
     return [request.prompt for request in ask(problem, Setting(kind, **setting))]
 
 
@@ -48,7 +49,7 @@ def test_a_place_may_hold_braces():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{sentence}\n{candidates}", r"p\.txt:2: no place named \{candidates\}: \{sentence\}, \{question\}"),
         ("{sentence}\n{}", r"p\.txt:2: no place named \{\}"),
@@ -61,10 +62,10 @@ def test_a_place_may_hold_braces():
         ("", r"p\.txt: the prompt must contain \{sentence\}"),
     ],
 )
-def test_a_template_that_will_not_do_is_refused_with_its_line(tmp_path, monkeypatch, text, told):
+def test_a_template_that_will_not_do_is_refused_with_its_line(tmp_path, monkeypatch, text, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.txt").write_text(text)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         read_prompt("p.txt")
 
 
@@ -82,21 +83,14 @@ def test_a_prompt_that_is_no_file_or_of_no_use_is_refused(tmp_path):
 
 def test_rows_name_the_prompt_and_the_run_keeps_it(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    file = tmp_path / "p.txt"
-    file.write_text("{sentence}\nQuestion: {question}\n{options}\nSo?\n")
+    path = tmp_path / "p.txt"
+    path.write_text("{sentence}\nQuestion: {question}\n{options}\nSo?\n")
     with CoinServer() as server:
-        for prompt in (None, file):
-            cache = tmp_path / "cache"
-            run = audit(
-                "open",
-                f"chat:coin@{server.url}",
-                protocol="accuracy",
-                limit=2,
-                prompt=prompt,
-                out=tmp_path / "run",
-                cache=cache,
-            )
+        options = {"protocol": "accuracy", "limit": 2, "out": tmp_path / "run", "cache": tmp_path / "cache"}
+        audit("open", f"chat:coin@{server.url}", **options)
+        run = audit("open", f"chat:coin@{server.url}", **options, prompt=path)
     assert len(server.bodies) == 8
-    assert {row.scoring for row in run.predictions} == {f"ask?prompt={read_prompt(file).name}"}
+    assert {row.scoring for row in run.predictions} == {f"ask?prompt={read_prompt(path).name}"}
     assert run.transcripts[0].prompt.endswith("\nSo?")
-    assert json.loads((tmp_path / "run" / "results.json").read_text())["run"]["prompt"] == file.read_text()[:-1]
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["run"]["prompt"] == path.read_text()[:-1]

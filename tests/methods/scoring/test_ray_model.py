@@ -1,4 +1,4 @@
-"""A model on a cluster answers as on one machine, whoever dies meanwhile: real nodes, one of them killed."""
+"""A model on a cluster of real nodes answers as on one machine, even if a node is killed."""
 
 import hashlib
 import os
@@ -60,25 +60,30 @@ def value(request):
 
 
 def texts(count):
-    return [Continuation("a", f"text {number}") for number in range(count)]
+    return [Continuation("a", f"text {index}") for index in range(count)]
 
 
-def read(diary):
+def count_readings(diary):
+    """Number of times that each text was read."""
     return Counter(diary.read_text().splitlines())
+
+
+def answers_to(requests):
+    return {request: value(request) for request in requests}
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """A head that does no work and two machines of a core each."""
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     for _ in range(2):
-        made.add_node(num_cpus=1, memory=500_000_000, wait=False)
-    ray.init(address=made.address, logging_level="ERROR", log_to_driver=False)
-    made.wait_for_nodes(timeout=HANGS)
-    yield made
+        nodes.add_node(num_cpus=1, memory=500_000_000, wait=False)
+    ray.init(address=nodes.address, logging_level="ERROR", log_to_driver=False)
+    nodes.wait_for_nodes(timeout=HANGS)
+    yield nodes
     ray.shutdown()
-    made.shutdown()
+    nodes.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +94,12 @@ def builtin(cluster):
     model.close()
 
 
-def test_scores_and_vectors_are_those_of_one_machine(builtin, twins):
-    here, there = (winokit.score(twins, model, cache="off") for model in ("builtin", builtin))
-    assert [row.prediction for row in there] == [row.prediction for row in here]
-    assert [row.scores for row in there] == [pytest.approx(row.scores, abs=1e-5) for row in here]
-    here, there = (winokit.embed(twins, model, cache="off").rows for model in ("builtin", builtin))
-    assert np.abs(here - there).max() < 1e-5
+def test_scores_are_those_of_one_machine(builtin, twins):
+    rows_here = winokit.score(twins, "builtin", cache="off")
+    rows_there = winokit.score(twins, builtin, cache="off")
+    for here, there in zip(rows_here, rows_there, strict=True):
+        assert there.prediction == here.prediction
+        assert there.scores == pytest.approx(here.scores, abs=1e-5)
 
 
 def test_an_audit_runs_there_when_it_is_told_to(cluster, builtin, twins):
@@ -104,39 +109,53 @@ def test_an_audit_runs_there_when_it_is_told_to(cluster, builtin, twins):
     assert run.settings["models"] == {"builtin": winokit.load_model("builtin").fingerprint}
 
 
+def test_vectors_are_those_of_one_machine(builtin, twins):
+    vectors_here = winokit.embed(twins, "builtin", cache="off").rows
+    vectors_there = winokit.embed(twins, builtin, cache="off").rows
+    assert np.abs(vectors_here - vectors_there).max() < 1e-5
+
+
+def predictions_of(cell):
+    return [row.prediction for row in cell.run.predictions]
+
+
 def test_a_suite_loads_a_model_once_there_for_all_its_datasets(cluster, builtin, twins, monkeypatch):
     builtin.close()
-    placed = []
-    data = [twins, winokit.load("synthetic-4")]
-    monkeypatch.setattr(
-        ClusterModel, "close", lambda self, close=ClusterModel.close: (placed.append(self), close(self))
-    )
-    here, there = (
-        winokit.suite(model=["builtin"], data=data, protocol="accuracy", cache="off", **how)
-        for how in ({}, vars(ON_RAY))
-    )
+    closed_models = []
+    close = ClusterModel.close
+
+    def record_close(model):
+        closed_models.append(model)
+        close(model)
+
+    monkeypatch.setattr(ClusterModel, "close", record_close)
+    options = {"data": [twins, winokit.load("synthetic-4")], "protocol": "accuracy", "cache": "off"}
+    here = winokit.suite(model=["builtin"], **options)
+    there = winokit.suite(model=["builtin"], **options, **vars(ON_RAY))
     assert [cell.state for cell in there.cells] == ["done", "done"]
-    assert len(placed) == 1
-    for one, other in zip(here.cells, there.cells, strict=True):
-        assert [row.prediction for row in one.run.predictions] == [row.prediction for row in other.run.predictions]
+    assert len(closed_models) == 1
+    for cell_here, cell_there in zip(here.cells, there.cells, strict=True):
+        assert predictions_of(cell_here) == predictions_of(cell_there)
 
 
 def test_a_machine_that_dies_costs_its_shard_and_nothing_else(cluster, tmp_path):
     diary = tmp_path / "diary"
     requests = texts(240)
     model = load_on(Writer(diary, 0.04), ON_RAY)
-    killed = []
+    killed_nodes = []
 
-    def kill(done, total):
-        if done > total / 3 and not killed:
-            killed.append(next(iter(cluster.worker_nodes)))
-            cluster.remove_node(killed[0], allow_graceful=False)
-            cluster.add_node(num_cpus=1)  # one goes, and another comes
+    def replace_node(done, total):
+        if done > total / 3 and not killed_nodes:
+            node = next(iter(cluster.worker_nodes))
+            killed_nodes.append(node)
+            cluster.remove_node(node, allow_graceful=False)
+            cluster.add_node(num_cpus=1)
 
-    answers = answer_all(model, requests, Cache(), kill)
-    assert killed
-    assert answers == {request: value(request) for request in requests}
-    assert len([text for text, times in read(diary).items() if times > 1]) <= SMALLEST
+    answers = answer_all(model, requests, Cache(), replace_node)
+    texts_read_twice = [text for text, times in count_readings(diary).items() if times > 1]
+    assert killed_nodes
+    assert answers == answers_to(requests)
+    assert len(texts_read_twice) <= SMALLEST
     model.close()
 
 
@@ -146,39 +165,41 @@ def test_a_text_that_kills_whoever_reads_it_is_named_and_the_others_are_kept(clu
     with Cache(tmp_path / "answers.sqlite") as cache:
         with pytest.raises(BadInput, match=r"writer: 3 copies died of Continuation\(context='a', text='deadly'\) \("):
             answer_all(model, requests, cache)
-        known = answer_all(Writer(tmp_path / "again"), texts(20), cache)
-    assert read(tmp_path / "diary")[DEADLY] == 3
-    assert len(known) == 20
+        answers = answer_all(Writer(tmp_path / "again"), texts(20), cache)
+    assert count_readings(tmp_path / "diary")[DEADLY] == 3
+    assert len(answers) == 20
     model.close()
 
 
 def test_who_stops_keeps_what_was_scored(cluster, tmp_path):
     requests = texts(96)
 
-    def stop(done, total):
+    def stop_halfway(done, total):
         if done > total / 2:
             raise KeyboardInterrupt
 
     with Cache(tmp_path / "answers.sqlite") as cache:
         with pytest.raises(KeyboardInterrupt):
-            answer_all(load_on(Writer(tmp_path / "first"), ON_RAY), requests, cache, stop)
+            # No name for the model: its copies go, and give back their cores, with the last reference.
+            answer_all(load_on(Writer(tmp_path / "first"), ON_RAY), requests, cache, stop_halfway)
         model = load_on(Writer(tmp_path / "second"), ON_RAY)
-        assert answer_all(model, requests, cache) == {request: value(request) for request in requests}
+        assert answer_all(model, requests, cache) == answers_to(requests)
         model.close()
-    assert 0 < len(read(tmp_path / "second")) <= len(requests) / 2
+    assert 0 < len(count_readings(tmp_path / "second")) <= len(requests) / 2
 
 
 def test_the_members_of_an_ensemble_take_turns(cluster, builtin, tmp_path):
     builtin.close()
-    alone = EnsembleModel("both", [Writer(tmp_path / name) for name in "ab"])
-    spread = load_on(alone, ON_RAY)
+    ensemble = EnsembleModel("both", [Writer(tmp_path / name) for name in "ab"])
+    ensemble_there = load_on(ensemble, ON_RAY)
     requests = texts(2 * SMALLEST)  # enough for either member to take both machines
-    assert answer_all(spread, requests, Cache()) == answer_all(alone, requests, Cache())
-    assert [member.fingerprint for member in spread.members] == ["writer"] * 2
+    answers = answer_all(ensemble, requests, Cache())
+    assert answer_all(ensemble_there, requests, Cache()) == answers
+    assert [member.fingerprint for member in ensemble_there.members] == ["writer"] * 2
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("settings", "message"),
     [
         ({"memory_each": 64.0}, "builtin: no machine of the cluster has room for a copy: cores 1, GPUs 0, memory 64"),
         (
@@ -188,9 +209,9 @@ def test_the_members_of_an_ensemble_take_turns(cluster, builtin, tmp_path):
         ({"gpus_each": 1}, "cores 1, GPUs 1, memory"),
     ],
 )
-def test_what_no_machine_has_room_for_is_refused(cluster, how, said):
-    with pytest.raises(BadInput, match=said):
-        load_on("builtin", ClusterSettings(engine="ray", **how))
+def test_what_no_machine_has_room_for_is_refused(cluster, settings, message):
+    with pytest.raises(BadInput, match=message):
+        load_on("builtin", ClusterSettings(engine="ray", **settings))
 
 
 def test_what_a_copy_refuses_is_said_in_a_line(cluster):
@@ -208,10 +229,11 @@ def test_a_server_is_asked_from_here():
     assert notes == ["chat:tiny: a server, queried from this machine, not from the cluster"]
 
 
-@pytest.mark.parametrize("option", [{"address": "head:6379"}, {"cores_each": 2}, {"memory_each": 1.0}])
-def test_options_of_ray_need_ray(option):
-    with pytest.raises(BadInput, match=f"--set {next(iter(option))}: a setting of --engine ray"):
-        ClusterSettings(**option)
+@pytest.mark.parametrize("setting", [{"address": "head:6379"}, {"cores_each": 2}, {"memory_each": 1.0}])
+def test_options_of_ray_need_ray(setting):
+    (name,) = setting
+    with pytest.raises(BadInput, match=f"--set {name}: a setting of --engine ray"):
+        ClusterSettings(**setting)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:port"])
@@ -228,16 +250,22 @@ def test_a_missing_extra_is_named_with_the_command(monkeypatch):
 
 
 def test_a_shard_comes_down_to_single_texts_by_its_third_try():
-    second = Shard(range(256)).pieces()
-    assert [len(piece.places) for piece in second] == [16] * 16
-    assert [list(piece.places) for piece in second[1].pieces()] == [[place] for place in range(16, 32)]
-    assert second[1].pieces()[0].tries == 2
+    second_tries = Shard(range(256)).pieces()
+    third_tries = second_tries[1].pieces()
+    assert [len(shard.places) for shard in second_tries] == [16] * 16
+    assert [list(shard.places) for shard in third_tries] == [[place] for place in range(16, 32)]
+    assert third_tries[0].tries == 2
 
 
 def test_the_size_of_a_model_is_that_of_its_files(tmp_path):
-    for name, size in (("a.safetensors", 300), ("b.safetensors", 200), ("old.bin", 9), ("x.gguf", 70)):
+    sizes = {"a.safetensors": 300, "b.safetensors": 200, "old.bin": 9, "x.gguf": 70}
+    for name, size in sizes.items():
         (tmp_path / name).write_bytes(bytes(size))
     assert weight_bytes(Spec("hf", str(tmp_path))) == 500
     assert weight_bytes(Spec("hf", str(tmp_path), {"gguf_file": "x.gguf"})) == 70
     assert weight_bytes(Spec("gguf", str(tmp_path / "x.gguf"))) == 70
-    assert weight_bytes(Spec("hf", "nobody/has-this")) == weight_bytes(Spec("builtin", "")) == 0
+
+
+def test_a_model_without_files_has_no_size():
+    assert weight_bytes(Spec("hf", "nobody/has-this")) == 0
+    assert weight_bytes(Spec("builtin", "")) == 0
