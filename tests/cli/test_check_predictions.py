@@ -1,4 +1,4 @@
-"""What is understood of predictions: winokit.read_predictions, and check with --data."""
+"""Predictions are read from a table, a frame or values: winokit.read_predictions, and check with --data."""
 
 import csv
 import json
@@ -28,11 +28,13 @@ def table(data, tmp_path):
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["sentence", "model answer", "correct"])
-        for at, problem in enumerate(data):
-            said = "Hm." if at == 3 else f"It must be {problem.candidates[problem.answer]}."
-            rows.writerow([problem.text, said, 1])
+        for index, problem in enumerate(data):
+            reply = "Hm." if index == 3 else f"It must be {problem.right}."
+            rows.writerow([problem.text, reply, 1])
         rows.writerow(["No such text has _ in it.", "It is nobody.", 0])
-        rows.writerow([data[5].text, f"It must be {data[5].candidates[1 - data[5].answer]}.", 0])
+        contradicted = data[5]
+        wrong_candidate = contradicted.candidates[1 - contradicted.answer]
+        rows.writerow([contradicted.text, f"It must be {wrong_candidate}.", 0])
     return path
 
 
@@ -74,16 +76,21 @@ def test_a_notebook_shows_roles_and_counts(table, data):
 
 
 def test_check_prints_what_is_understood_of_predictions(table):
-    shown = run("check", str(table), "--data", "open")
-    assert shown.exit_code == 1  # a row is about no problem
-    for said in ("prediction  model answer", "23 of 428", "1 unmatched", "1 abstentions", "1 contradictions"):
-        assert said in shown.output
-    read = json.loads(run("check", str(table), "--data", "open", "--json").stdout)
-    assert read["models"][0]["right"] == 22
+    result = run("check", str(table), "--data", "open")
+    assert result.exit_code == 1  # a row is about no problem
+    for count in ("prediction  model answer", "23 of 428", "1 unmatched", "1 abstentions", "1 contradictions"):
+        assert count in result.output
+    output = json.loads(run("check", str(table), "--data", "open", "--json").stdout)
+    assert output["models"][0]["right"] == 22
 
 
 def test_check_takes_the_columns_of_predictions(table):
     columns = "text=sentence,prediction=model answer"
-    assert "1 contradictions" in run("check", str(table), "--data", "open", "--prediction-columns", columns).output
-    refused = run("check", "open", "--prediction-columns", columns)
-    assert "name them with --data" in str(refused.exception)
+    result = run("check", str(table), "--data", "open", "--prediction-columns", columns)
+    assert "1 contradictions" in result.output
+
+
+def test_check_takes_no_columns_without_data(table):
+    columns = "text=sentence,prediction=model answer"
+    result = run("check", "open", "--prediction-columns", columns)
+    assert "name them with --data" in str(result.exception)

@@ -1,3 +1,5 @@
+"""The command line as a whole: help, exit codes, one-line errors, and the verbs for data."""
+
 import json
 import os
 import re
@@ -29,6 +31,20 @@ def shell(*arguments, **more):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANGS, **more)
 
 
+def read_json(*arguments):
+    """The command's JSON output."""
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def raise_from_app(monkeypatch, error):
+    """Let every command raise this error."""
+
+    def fail():
+        raise error
+
+    monkeypatch.setattr("winokit.cli.main.app", fail)
+
+
 def test_version_and_help():
     assert shell("--version").stdout.startswith("winokit 0.")
     assert "stats" in run("--help").output
@@ -39,14 +55,15 @@ def test_version_and_help():
 def test_output_onto_a_full_disk_is_one_line(more):
     command = [sys.executable, "-m", "winokit", "datasets", *more]
     with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=HANGS)
-    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
-    assert ended.stderr.startswith("winokit: the output cannot be written (")
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=HANGS)
+    assert process.returncode == 2
+    assert process.stderr.count("\n") == 1
+    assert process.stderr.startswith("winokit: the output cannot be written (")
 
 
 @pytest.mark.parametrize("error", [OSError("no such model"), TimeoutError(110, "timed out"), OSError(28, "full", "x")])
 def test_what_else_a_system_refuses_is_not_called_output(monkeypatch, error):
-    monkeypatch.setattr("winokit.cli.main.app", lambda: (_ for _ in ()).throw(error))
+    raise_from_app(monkeypatch, error)
     with pytest.raises(type(error)):
         main()
 
@@ -63,13 +80,13 @@ def test_help_imports_nothing_heavy():
 
 def test_stats_prints_a_table_and_json():
     assert "open" in run("stats", "open").output
-    (row,) = json.loads(run("stats", "open", "--json").output)
+    (row,) = read_json("stats", "open")
     assert {"dataset", "problems", "groups", "single", "mean_words", "vocabulary"} <= set(row)
     assert (row["dataset"], row["problems"], row["groups"], row["single"]) == ("open", 428, 214, 0)
 
 
 def test_stats_of_a_folder_counts_every_dataset_in_it(real_file):
-    rows = json.loads(run("stats", real_file("README.md").parent, "--json").stdout)
+    rows = read_json("stats", real_file("README.md").parent)
     counts = {row["dataset"]: row["problems"] for row in rows}
     assert counts["winogrande/train_xl"] == 40_398
     assert counts["wsc"] == 285
@@ -79,10 +96,11 @@ def test_stats_of_a_folder_counts_every_dataset_in_it(real_file):
 
 def test_stats_takes_labels_and_views(real_file):
     wsc = f"wsc273:{real_file('wsc/WSCollection.xml')}"
-    labels = [real_file(f"trichelair/WSC_{kind}_label.json") for kind in ("switched", "associative")]
-    (row,) = json.loads(run("stats", wsc, "--labels", labels[0], "--labels", labels[1], "--json").stdout)
+    switched = real_file("trichelair/WSC_switched_label.json")
+    associative = real_file("trichelair/WSC_associative_label.json")
+    (row,) = read_json("stats", wsc, "--labels", switched, "--labels", associative)
     assert row["labels"] == {"switchable": 131, "associative": 37}
-    (row,) = json.loads(run("stats", real_file("pdp/PDPChallenge2016.xml"), "--as", "binary", "--json").stdout)
+    (row,) = read_json("stats", real_file("pdp/PDPChallenge2016.xml"), "--as", "binary")
     assert row["problems"] == 80
 
 
@@ -96,7 +114,7 @@ def test_check_returns_0_when_nothing_is_found_and_1_when_something_is(real_file
 
 
 def test_check_json_has_rows_for_scripts(real_file):
-    findings = json.loads(run("check", real_file("wsc/WSCollection.xml"), "--json").stdout)
+    findings = read_json("check", real_file("wsc/WSCollection.xml"))
     assert {finding["check"] for finding in findings} == {"groups", "leaks", "rules", "structure"}
     structure = next(finding for finding in findings if finding["check"] == "structure")
     assert structure["details"]["groups"] == 142
@@ -116,18 +134,19 @@ def test_convert_writes_what_can_be_read_again(tmp_path):
     result = run("convert", "open", tmp_path / "open.xml", "--to", "wsc")
     assert result.exit_code == 0
     assert "428 problems written to" in result.output
-    (row,) = json.loads(run("stats", tmp_path / "open.xml", "--json").output)
+    (row,) = read_json("stats", tmp_path / "open.xml")
     assert (row["problems"], row["groups"]) == (428, 214)
 
 
 @pytest.mark.parametrize("place", [["out"], ["--out", "out"]])
 def test_convert_writes_tasks_and_variants_to_a_folder_however_it_is_named(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    told = json.loads(run("convert", "open", *place, "--to", "inspect", "--limit", 8, "--json").stdout)
-    assert (told["folder"], told["tasks"]["winokit_open_original"]) == ("out", 8)
-    told = json.loads(run("convert", "open", *place, "--to", "variants", "--limit", 8, "--json").stdout)
-    assert (told["folder"], told["variants"]["original"]["problems"]) == ("out", 8)
-    assert "8 problems written to three.csv" in run("convert", "open", "--limit", 8, "--out", "three.csv").stdout
+    inspect = read_json("convert", "open", *place, "--to", "inspect", "--limit", 8)
+    variants = read_json("convert", "open", *place, "--to", "variants", "--limit", 8)
+    table = run("convert", "open", "--limit", 8, "--out", "three.csv")
+    assert (inspect["folder"], inspect["tasks"]["winokit_open_original"]) == ("out", 8)
+    assert (variants["folder"], variants["variants"]["original"]["problems"]) == ("out", 8)
+    assert "8 problems written to three.csv" in table.stdout
 
 
 @pytest.mark.parametrize(
@@ -135,13 +154,15 @@ def test_convert_writes_tasks_and_variants_to_a_folder_however_it_is_named(place
 )
 def test_release_names_the_command_that_has_its_former_options(option, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["winokit", "release", "open", "--out", "out", f"--{option}", "v1"])
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    said = capsys.readouterr().err
-    assert (end.value.code, said.count("\n")) == (2, 1)
-    assert said.startswith(f"winokit: --{option} belongs to another command now: winokit evolve")
+    error = capsys.readouterr().err
+    assert exit_info.value.code == 2
+    assert error.count("\n") == 1
+    assert error.startswith(f"winokit: --{option} belongs to another command now: winokit evolve")
+    parameter = option.replace("-", "_")
     with pytest.raises(TypeError, match=r"it is one of winokit\.evolve\(\) now"):
-        winokit.release("open", out="out", **{option.replace("-", "_"): "v1"})
+        winokit.release("open", out="out", **{parameter: "v1"})
 
 
 @pytest.mark.parametrize(("name", "call"), [("tasks", "lmeval"), ("variants", "variants")])
@@ -156,19 +177,30 @@ def test_what_was_a_command_before_is_not_listed():
     assert "ask" not in run("hunt", "--help").stdout.partition("Commands:")[2]
 
 
-def test_convert_replaces_an_earlier_file_of_problems_and_nothing_else(tmp_path):
+def test_convert_replaces_an_earlier_file_of_problems(tmp_path):
     out = tmp_path / "open+more.jsonl"
-    mine = tmp_path / "mine.csv"
     out.touch()  # as mktemp does
     for _ in range(2):
         assert run("convert", "open", out).exit_code == 0
-    before = out.read_bytes()
+
+
+def test_convert_does_not_replace_its_input(tmp_path):
+    out = tmp_path / "open+more.jsonl"
+    assert run("convert", "open", out).exit_code == 0
+    content = out.read_bytes()
     for data in (out, f"jsonl:{out}"):
-        assert "is an input, and would be overwritten" in shell("convert", data, out, "--to", "winogrande").stderr
-    mine.write_text("id,prediction\n1,A\n")
-    refused = shell("convert", "open", mine, "--to", "csv")
-    assert (refused.returncode, "holds no problems, and would be overwritten" in refused.stderr) == (2, True)
-    assert (out.read_bytes(), mine.read_text()) == (before, "id,prediction\n1,A\n")
+        error = shell("convert", data, out, "--to", "winogrande").stderr
+        assert "is an input, and would be overwritten" in error
+    assert out.read_bytes() == content
+
+
+def test_convert_does_not_replace_a_file_without_problems(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,prediction\n1,A\n")
+    result = shell("convert", "open", path, "--to", "csv")
+    assert result.returncode == 2
+    assert "holds no problems, and would be overwritten" in result.stderr
+    assert path.read_text() == "id,prediction\n1,A\n"
 
 
 def test_convert_says_in_json_what_it_left_out(real_file, tmp_path):
@@ -176,20 +208,20 @@ def test_convert_says_in_json_what_it_left_out(real_file, tmp_path):
     strict = shell("convert", pdp, tmp_path / "out.jsonl", "--to", "winogrande")
     assert strict.returncode == 2
     assert "3 candidates where winogrande has room for two: use --as binary" in strict.stderr
-    lenient = json.loads(run("convert", pdp, tmp_path / "o.jsonl", "--to", "winogrande", "--lenient", "--json").stdout)
+    lenient = read_json("convert", pdp, tmp_path / "o.jsonl", "--to", "winogrande", "--lenient")
     assert (lenient["problems"], len(lenient["skipped"])) == (45, 15)
 
 
 def test_datasets_lists_licences_and_formats():
-    listed = {entry["name"]: entry for entry in json.loads(run("datasets", "--json").output)}
-    assert listed["winogrande"]["licence"] == "CC BY"
-    assert listed["wsc273"]["human_accuracy"] == 0.921
+    datasets = {entry["name"]: entry for entry in read_json("datasets")}
+    assert datasets["winogrande"]["licence"] == "CC BY"
+    assert datasets["wsc273"]["human_accuracy"] == 0.921
     assert "winogrande" in run("datasets").output
     assert "XML: txt1, pron, txt2" in run("datasets", "--formats").output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "reason"),
     [
         (["stats", "opne"], "winokit: No dataset or file named 'opne'. Did you mean 'open'? Known: copa, dpr"),
         (["stats", "nowhere/data.jsonl"], "winokit: nowhere/data.jsonl: no such file\n"),
@@ -226,16 +258,16 @@ def test_datasets_lists_licences_and_formats():
         (["nothing"], "No such command"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path, monkeypatch, capfd):
+def test_bad_input_is_one_line_and_exit_code_2(arguments, reason, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["winokit", *arguments])
-    with pytest.raises(SystemExit) as end:
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    said = capfd.readouterr()
-    assert end.value.code == 2
-    assert says in said.err
-    assert "Traceback" not in said.err
-    assert said.out == ""
+    output = capfd.readouterr()
+    assert exit_info.value.code == 2
+    assert reason in output.err
+    assert "Traceback" not in output.err
+    assert output.out == ""
     assert list(tmp_path.iterdir()) == []
 
 
@@ -259,7 +291,7 @@ def test_no_colours_when_piped():
 
 
 def test_an_interrupt_returns_130(monkeypatch):
-    monkeypatch.setattr("winokit.cli.main.app", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    raise_from_app(monkeypatch, KeyboardInterrupt())
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 130
@@ -297,26 +329,34 @@ def test_brackets_in_a_name_are_printed_and_not_taken_for_colours(tmp_path):
 def test_files_of_one_name_are_told_apart(tmp_path, twins):
     from winokit.data.formats import write
 
-    for folder in ("a/x", "b/x"):
-        write(twins, tmp_path / folder / "dev.jsonl", "winogrande")
     files = [str(tmp_path / folder / "dev.jsonl") for folder in ("a/x", "b/x")]
-    assert [row["dataset"] for row in json.loads(run("stats", *files, "--json").stdout)] == files
+    for path in files:
+        write(twins, Path(path), "winogrande")
+    names = [row["dataset"] for row in read_json("stats", *files)]
+    assert names == files
     assert f"{files[0]} and {files[1]}" in run("check", *files, "--only", "duplicates").output
 
 
-def test_as_many_examples_are_shown_as_are_asked_for(twins, tmp_path):
-    write(twins, tmp_path / "short.jsonl")
-    asked = ("check", tmp_path / "short.jsonl", "--only", "rules", "--examples")
-    shown = [run(*asked, count, "--rules", "winogrande").output for count in (2, 9)]
-    assert [text.count("15 to 30 words expected") for text in shown] == [2, len(twins)]
-    assert "words expected" not in run(*asked, 9).output
+@pytest.mark.parametrize(("most", "count"), [(2, 2), (9, 6)])
+def test_as_many_examples_are_shown_as_are_asked_for(twins, tmp_path, most, count):
+    path = tmp_path / "short.jsonl"
+    write(twins, path)
+    output = run("check", path, "--only", "rules", "--examples", most, "--rules", "winogrande").output
+    assert output.count("15 to 30 words expected") == count
+
+
+def test_without_rules_no_length_is_expected(twins, tmp_path):
+    path = tmp_path / "short.jsonl"
+    write(twins, path)
+    assert "words expected" not in run("check", path, "--only", "rules", "--examples", 9).output
 
 
 def test_what_may_be_twins_has_its_rows_in_json(real_file):
-    found = json.loads(run("check", real_file("superglue-wsc/train.jsonl"), "--only", "groups", "--json").stdout)
-    (unsure,) = [finding for finding in found if finding["warns"]]
-    assert sorted(row[0] for row in unsure["details"]["rows"])[0] == 141
-    assert len(unsure["details"]["rows"]) == unsure["count"] == 3
+    findings = read_json("check", real_file("superglue-wsc/train.jsonl"), "--only", "groups")
+    (possible_twins,) = [finding for finding in findings if finding["warns"]]
+    rows = possible_twins["details"]["rows"]
+    assert min(row[0] for row in rows) == 141
+    assert len(rows) == possible_twins["count"] == 3
 
 
 def test_convert_says_when_the_name_of_the_file_promises_another_format(tmp_path):
@@ -326,14 +366,15 @@ def test_convert_says_when_the_name_of_the_file_promises_another_format(tmp_path
 
 
 def test_the_verbs_stand_in_groups_each_on_one_line_with_a_first_command():
-    shown = run("--help").output
-    headings = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    output = run("--help").output
+    headings = [line for line in output.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Options:", "Data:", "Evaluate:", "Debias and release:", "Train:", "Collect:"]
-    listed = shown.partition("Data:")[2]
-    assert all(f"\n  {name}" in listed for name in VERBS)
-    assert len([line for line in listed.splitlines() if line.startswith("   ")]) == 0, "a line is broken"
-    assert "..." not in listed
-    assert shown.rstrip().splitlines()[-1].strip().startswith("Start with: winokit audit")
+    verb_list = output.partition("Data:")[2]
+    assert all(f"\n  {name}" in verb_list for name in VERBS)
+    assert "\n   " not in verb_list, "a line is broken"
+    assert "..." not in verb_list
+    last_line = output.rstrip().splitlines()[-1]
+    assert last_line.strip().startswith("Start with: winokit audit")
 
 
 @pytest.mark.parametrize("family", [["collect"], ["hunt"], ["debias"]])
@@ -348,31 +389,47 @@ def test_help_has_the_words_of_a_docstring_without_its_sections(verb):
 
 @pytest.mark.parametrize("verb", [["audit"], ["train"], ["release"], ["debias", "aflite"]])
 def test_long_verbs_show_the_usual_options_and_all_when_asked(verb):
-    usual = run(*verb, "--help").output
-    everything = run(*verb, "--help-all").output
-    options = re.compile(r"^  (?:-h, )?(--[a-z-]+)", re.MULTILINE)
-    assert len(options.findall(usual)) <= 15
-    assert {"--json", "--help", "--help-all"} <= {*options.findall(usual)}
-    assert {*options.findall(usual)} - {"--help-all"} < {*options.findall(everything)}
-    assert "Settings of winokit.toml, or --set:" in everything
-    assert "winokit.toml" not in usual
+    usual_help = run(*verb, "--help").output
+    full_help = run(*verb, "--help-all").output
+    option_pattern = re.compile(r"^  (?:-h, )?(--[a-z-]+)", re.MULTILINE)
+    usual_options = option_pattern.findall(usual_help)
+    all_options = option_pattern.findall(full_help)
+    assert len(usual_options) <= 15
+    assert {"--json", "--help", "--help-all"} <= set(usual_options)
+    assert set(usual_options) - {"--help-all"} < set(all_options)
+    assert "Settings of winokit.toml, or --set:" in full_help
+    assert "winokit.toml" not in usual_help
 
 
-def test_every_usual_option_exists():
-    for name, verb in VERBS.items():
-        commands = [[name, each] for each in ("aflite", "pmi", "random")] if verb.names else [[name]]
-        shown = "".join(run(*command, "--help").output for command in commands) if verb.usual else ""
-        assert all(f" --{option}" in shown for option in verb.usual.split()), name
+def usual_verbs():
+    """The names of the verbs that have usual options."""
+    return [name for name, verb in VERBS.items() if verb.usual]
+
+
+@pytest.mark.parametrize("name", usual_verbs())
+def test_every_usual_option_exists(name):
+    verb = VERBS[name]
+    commands = [[name]]
+    if verb.names:
+        commands = [[name, "aflite"], [name, "pmi"], [name, "random"]]
+    output = "".join(run(*command, "--help").output for command in commands)
+    assert all(f" --{option}" in output for option in verb.usual.split())
+
+
+PROGRAM = "import sys; sys.argv[0] = 'winokit'; from winokit.cli.main import main; main()"
 
 
 def complete(*words):
-    """What bash is offered for the last word."""
-    typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-    environment = {**os.environ, "_WINOKIT_COMPLETE": "complete_bash", **typed}
-    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'winokit'; from winokit.cli.main import main; main()"]
-    return subprocess.run(
-        program, capture_output=True, text=True, check=False, timeout=HANGS, env=environment
-    ).stdout.split()
+    """Completions that bash is offered for the last word."""
+    completion = {
+        "_WINOKIT_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    command = [sys.executable, "-c", PROGRAM]
+    environment = os.environ | completion
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANGS, env=environment)
+    return process.stdout.split()
 
 
 def test_verbs_datasets_and_their_parts_are_completed():

@@ -1,3 +1,5 @@
+"""`winokit curve` from the outside: its sizes, its page, and what it refuses."""
+
 import json
 from pathlib import Path
 
@@ -17,63 +19,61 @@ QUICK = ("--epochs", 1, "--set", "batch_size=8", "--learning-rate", "1e-3", "--r
 
 
 def run(*arguments):
-    """What the command printed; what the library refuses is raised."""
-    found = CliRunner().invoke(app, ["curve", *(str(argument) for argument in arguments)])
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return found
+    """The command's result.
+
+    Raises what the library raised.
+    """
+    result = CliRunner().invoke(app, ["curve", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
 
 
 @pytest.fixture
 def parts(tmp_path) -> dict[str, Path]:
+    """Files with parts of the bundled twins, of which the small one begins the large one."""
     data = load("open")
-    places = {"small": data[:20], "large": data[:60], "dev": data[60:80], "test": data[80:120]}
-    for name, part in places.items():
-        write(Dataset(part, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
-    return {name: tmp_path / f"{name}.jsonl" for name in places}
+    problems = {"small": data[:20], "large": data[:60], "dev": data[60:80], "test": data[80:120]}
+    paths = {name: tmp_path / f"{name}.jsonl" for name in problems}
+    for name, path in paths.items():
+        write(Dataset(problems[name], Card(name)), path, "jsonl")
+    return paths
+
+
+def row_sizes(lines):
+    """The training sizes in the table, without its head."""
+    return [line.split()[0] for line in lines[1:4]]
 
 
 def test_a_curve_prints_sizes_and_lines_and_leaves_a_page(bert, parts, tmp_path):
     out = tmp_path / "out"
-    asked = (parts["large"], "--model", bert, "--test", parts["test"], "--sizes", "0,8,all", "--out", out, *QUICK)
-    shown = run(*asked)
-    lines = shown.stdout.splitlines()
+    arguments = (parts["large"], "--model", bert, "--test", parts["test"], "--sizes", "0,8,all", "--out", out, *QUICK)
+    result = run(*arguments)
+    lines = result.stdout.splitlines()
     assert lines[0].split() == ["trained", "on", "mc-mlm,", "single", "mc-mlm,", "group"]
-    assert [line.split()[0] for line in lines[1:4]] == ["0", "8", "60"]
-    assert "·ln x" in shown.stdout
-    assert f"page: {out}/report/index.html" in shown.stdout
+    assert row_sizes(lines) == ["0", "8", "60"]
+    assert "·ln x" in result.stdout
+    assert f"page: {out}/report/index.html" in result.stdout
     assert len((out / "points.csv").read_text().splitlines()) == 7
-    told = json.loads(run(*asked, "--json").stdout)
-    assert told["run"]["sizes"] == [0, 8, 60]
-    assert {row["protocol"] for row in told["metrics"]} == {"curve"}
+    output = json.loads(run(*arguments, "--json").stdout)
+    assert output["run"]["sizes"] == [0, 8, 60]
+    assert {row["protocol"] for row in output["metrics"]} == {"curve"}
 
 
 def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shown = run(
-        *(parts["small"], parts["large"], "--model", bert, "--dev", parts["dev"], "--test", parts["test"]),
-        *(
-            "--sizes",
-            "0,files",
-            "--formalization",
-            "mc-mlm",
-            "--formalization",
-            "mc-sent",
-            "--steps",
-            2,
-            *QUICK,
-            "--restarts",
-            1,
-        ),
-    )
-    assert [line.split()[0] for line in shown.stdout.splitlines()[1:4]] == ["0", "20", "60"]
-    assert "mc-sent, group" in shown.stdout
-    assert "restarts differ in head, dropout and order" in shown.stderr
+    files = (parts["small"], parts["large"], "--dev", parts["dev"], "--test", parts["test"])
+    formalizations = ("--formalization", "mc-mlm", "--formalization", "mc-sent")
+    steps = ("--steps", 2, *QUICK, "--restarts", 1)
+    result = run(*files, "--model", bert, "--sizes", "0,files", *formalizations, *steps)
+    assert row_sizes(result.stdout.splitlines()) == ["0", "20", "60"]
+    assert "mc-sent, group" in result.stdout
+    assert "restarts differ in head, dropout and order" in result.stderr
     assert (tmp_path / "runs" / "large-curve" / "results.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         (("large",), "needs a set to score"),
         (("large", "--test", "large"), "large, to train on, overlaps large: 60 same"),
@@ -95,11 +95,11 @@ def test_several_files_are_the_sizes_and_formalizations_are_compared(bert, parts
         (("small", "large", "--test", "test", "--sizes", "8"), "the files are the sizes"),
     ],
 )
-def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
-    named = [str(parts.get(argument, argument)) for argument in arguments]
-    with pytest.raises(WinokitError, match=said) as refused:
-        run(*named, "--model", bert, "--out", tmp_path / "out", *QUICK)
-    assert "\n" not in str(refused.value)
+def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, reason):
+    bad_arguments = [parts.get(argument, argument) for argument in arguments]
+    with pytest.raises(WinokitError, match=reason) as refusal:
+        run(*bad_arguments, "--model", bert, "--out", tmp_path / "out", *QUICK)
+    assert "\n" not in str(refusal.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -111,13 +111,12 @@ def test_a_number_out_of_bounds_is_refused_by_the_option_and_by_the_call(parts):
 
 
 def test_a_notebook_calls_what_the_command_does(bert, parts, tmp_path):
+    train = load(parts["large"])
     test = load(parts["test"])
-    found = curve(
-        load(parts["large"]), model=bert, test=[test], sizes=(8, 60), restarts=1, epochs=1, out=tmp_path / "out"
-    )
-    assert [point.size for point in found.points] == [8, 60]
-    assert found.page == tmp_path / "out" / "report" / "index.html"
-    assert found.page.exists()
+    result = curve(train, model=bert, test=[test], sizes=(8, 60), restarts=1, epochs=1, out=tmp_path / "out")
+    assert [point.size for point in result.points] == [8, 60]
+    assert result.page == tmp_path / "out" / "report" / "index.html"
+    assert result.page.exists()
 
 
 def test_without_torch_the_extra_is_named(parts, monkeypatch):

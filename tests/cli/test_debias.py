@@ -1,3 +1,5 @@
+"""`winokit debias` from the outside: files, options, killed runs and methods of other packages."""
+
 import json
 import signal
 import subprocess
@@ -23,118 +25,111 @@ from winokit.settings import Help
 runner = CliRunner()
 
 
+UNASSESSED = ("--set", "assess=off")
+AFLITE_ALONE = ("--set", "null_runs=0", "--compare", "none", *UNASSESSED)
+
+
 def run(*arguments):
     return runner.invoke(app, ["debias", *map(str, arguments)])
 
 
+def ids_of(problems):
+    return [problem.id for problem in problems]
+
+
 @pytest.fixture
 def planted(tmp_path):
-    """A file of twins and one of features that give a part of the answers away."""
+    """A folder with a file of twins and one of features that give a part of the answers away."""
     data = synthetic(200, bias=0.5, seed=1)
     write(data, tmp_path / "twins.jsonl")
-    y, biased = (np.array([f(p) for p in data]) for f in (lambda p: p.answer, lambda p: p.labels["planted"]))
-    x = 0.4 * np.random.default_rng(0).normal(size=(400, 12))
-    x[:, 0] += 1.5 * (2 * y - 1) * biased
-    write_features(x.astype(np.float32), data, tmp_path / "X.npy", {"model": "planted", "features": "difference"})
+    answers = np.array([p.answer for p in data])
+    is_biased = np.array([p.labels["planted"] for p in data])
+    features = 0.4 * np.random.default_rng(0).normal(size=(400, 12))
+    features[:, 0] += 1.5 * (2 * answers - 1) * is_biased
+    settings = {"model": "planted", "features": "difference"}
+    write_features(features.astype(np.float32), data, tmp_path / "X.npy", settings)
     return tmp_path
+
+
+def inputs_in(folder):
+    """Arguments for the twins and the features in a folder."""
+    return (folder / "twins.jsonl", "--features", folder / "X.npy")
 
 
 def test_aflite_writes_what_it_kept_what_it_removed_and_a_page(planted):
     out = planted / "out"
-    result = run(
-        "aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", out, "--set", "null_runs=2"
-    )
+    result = run("aflite", *inputs_in(planted), "--out", out, "--set", "null_runs=2")
     assert result.exit_code == 0, result.output
-    kept = read(out / "kept.jsonl")
-    removed = read(out / "removed.jsonl")
-    assert len(kept) + len(removed) == 400
-    assert f"{len(kept):,} of 400 problems kept, {len(removed):,} removed in " in result.output
+    kept_count = len(read(out / "kept.jsonl"))
+    removed_count = len(read(out / "removed.jsonl"))
+    file_names = {path.name for path in out.iterdir()}
+    assert kept_count + removed_count == 400
+    assert f"{kept_count:,} of 400 problems kept, {removed_count:,} removed in " in result.output
     assert "train size 160, cutoff 5, threshold 0.75, ensemble 64" in result.output
-    assert {path.name for path in out.iterdir()} == {
-        "kept.jsonl",
-        "removed.jsonl",
-        "debias.json",
-        "results.json",
-        "report",
-    }
+    assert file_names == {"kept.jsonl", "removed.jsonl", "debias.json", "results.json", "report"}
     assert (out / "report" / "index.html").is_file()
 
 
 def test_several_seeds_share_a_folder_and_a_majority_can_decide(planted):
-    arguments = (
-        "aflite",
-        planted / "twins.jsonl",
-        "--features",
-        planted / "X.npy",
-        "--set",
-        "null_runs=0",
-        "--set",
-        "assess=off",
-    )
-    kept = {}
-    for name, more in (
-        ("first", ()),
-        (
-            "majority",
-            (
-                "--set",
-                "majority=on",
-            ),
-        ),
-        ("alone", ("--set", "seeds=1")),
-    ):
-        result = run(
-            *arguments, "--ensemble-size", 8, "--cutoff", 40, "--compare", "none", "--out", planted / name, *more
-        )
+    options = {"first": (), "majority": ("--set", "majority=on"), "alone": ("--set", "seeds=1")}
+    kept_problems = {}
+    for name, more_options in options.items():
+        filtering = ("--ensemble-size", 8, "--cutoff", 40, *AFLITE_ALONE, *more_options)
+        result = run("aflite", *inputs_in(planted), "--out", planted / name, *filtering)
         assert result.exit_code == 0, result.output
-        kept[name] = read(planted / name / "kept.jsonl")
-    shares = {p.id: p.labels["kept_share"] for n in ("kept", "removed") for p in read(planted / "first" / f"{n}.jsonl")}
-    assert set(shares.values()) <= {0.0, 0.333333, 0.666667, 1.0}
-    assert {p.id for p in kept["majority"]} == {name for name, share in shares.items() if share > 0.5}
-    assert [p.id for p in kept["first"]] == [p.id for p in kept["alone"]]
-    assert "kept_share" not in kept["alone"][0].labels
+        kept_problems[name] = read(planted / name / "kept.jsonl")
+    all_problems = [*kept_problems["first"], *read(planted / "first" / "removed.jsonl")]
+    kept_shares = {p.id: p.labels["kept_share"] for p in all_problems}
+    kept_by_most = {name for name, share in kept_shares.items() if share > 0.5}
+    assert set(kept_shares.values()) <= {0.0, 0.333333, 0.666667, 1.0}
+    assert set(ids_of(kept_problems["majority"])) == kept_by_most
+    assert ids_of(kept_problems["first"]) == ids_of(kept_problems["alone"])
+    assert "kept_share" not in kept_problems["alone"][0].labels
 
 
 def test_json_has_settings_rows_and_places(planted):
-    arguments = ("pmi", planted / "twins.jsonl", "--size", 200, "--features", planted / "X.npy", "--out", planted / "o")
-    result = json.loads(run(*arguments, "--set", "variant=absolute", "--json").stdout)
-    rest = {"smoothing": 100.0, "count": "tokens", "alone": "own", "seed": 0}
-    assert result["run"]["methods"]["pmi"] == {"size": 200, "variant": "absolute", **rest}
-    kept = {row["subset"]: row["value"] for row in result["metrics"] if row["metric"] == "n_kept"}
-    assert kept == {"all": 400, "random": 200, "pmi": 200}
-    assert result["report"] == str(planted / "o" / "report" / "index.html")
+    options = ("--size", 200, "--set", "variant=absolute", "--json")
+    output = json.loads(run("pmi", *inputs_in(planted), "--out", planted / "o", *options).stdout)
+    defaults = {"smoothing": 100.0, "count": "tokens", "alone": "own", "seed": 0}
+    kept_counts = {row["subset"]: row["value"] for row in output["metrics"] if row["metric"] == "n_kept"}
+    assert output["run"]["methods"]["pmi"] == {"size": 200, "variant": "absolute", **defaults}
+    assert kept_counts == {"all": 400, "random": 200, "pmi": 200}
+    assert output["report"] == str(planted / "o" / "report" / "index.html")
+
+
+FILTER_SETTINGS = {
+    "ensemble_size": 8,
+    "train_size": 100,
+    "cutoff": 7,
+    "threshold": 0.8,
+    "twins": "together",
+    "ties": "order",
+    "regularisation": 0.5,
+    "min_predictions": 2,
+    "seed": 3,
+    "backend": "numpy",
+    "stop_below": 0.45,
+}
 
 
 def test_the_options_reach_the_filter(planted):
-    wanted = {
-        **{"ensemble_size": 8, "train_size": 100, "cutoff": 7, "threshold": 0.8, "twins": "together", "ties": "order"},
-        **{"regularisation": 0.5, "min_predictions": 2, "seed": 3, "backend": "numpy", "stop_below": 0.45},
-    }
     options = []
-    for name, value in wanted.items():
-        is_setting = name in SECTIONS["aflite"]
-        options += ["--set", f"{name}={value}"] if is_setting else [f"--{name.replace('_', '-')}", value]
-    files = ("aflite", planted / "twins.jsonl", "--features", planted / "X.npy", "--out", planted / "o", "--json")
-    result = run(*files, *options, "--set", "null_runs=0", "--compare", "none", "--set", "assess=off")
-    chosen = json.loads(result.stdout)
-    settings = chosen["run"]["methods"]["aflite"]
-    assert {name: settings[name] for name in wanted} == wanted
-    assert {row["subset"] for row in chosen["metrics"]} == {"all", "aflite", "aflite.seed4", "aflite.seed5"}
+    for name, value in FILTER_SETTINGS.items():
+        if name in SECTIONS["aflite"]:
+            options += ["--set", f"{name}={value}"]
+        else:
+            options += [f"--{name.replace('_', '-')}", value]
+    result = run("aflite", *inputs_in(planted), "--out", planted / "o", "--json", *options, *AFLITE_ALONE)
+    output = json.loads(result.stdout)
+    settings = output["run"]["methods"]["aflite"]
+    subsets = {row["subset"] for row in output["metrics"]}
+    assert {name: settings[name] for name in FILTER_SETTINGS} == FILTER_SETTINGS
+    assert subsets == {"all", "aflite", "aflite.seed4", "aflite.seed5"}
 
 
 def test_random_needs_no_model_when_nothing_is_assessed(planted):
-    result = run(
-        "random",
-        planted / "twins.jsonl",
-        "--size",
-        100,
-        "--set",
-        "assess=off",
-        "--out",
-        planted / "o",
-        "--twins",
-        "together",
-    )
+    options = ("--size", 100, *UNASSESSED, "--out", planted / "o", "--twins", "together")
+    result = run("random", planted / "twins.jsonl", *options)
     assert "100 of 400 problems kept" in result.output
     assert len(read(planted / "o" / "kept.jsonl").groups) == 50
 
@@ -146,40 +141,41 @@ def test_the_built_in_model_embeds_by_default(tmp_path):
     assert (features["rows"], features["columns"]) == (24, 768)
 
 
+KILLED_RUN = """
+import os, signal
+from winokit.cli.main import app
+from winokit.methods.aflite import checkpoint
+
+save_checkpoint = checkpoint.save
+
+def save(*arguments):
+    save_checkpoint(*arguments)
+    if len(arguments[1].history) == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+checkpoint.save = save
+app()
+"""
+
+
 def test_a_killed_run_goes_on_to_the_same_result(planted):
     """Killed without warning in the middle, then run again: the same problems are kept as by a run left alone."""
-    common = [
-        "aflite",
-        planted / "twins.jsonl",
-        "--features",
-        planted / "X.npy",
-        "--set",
-        "null_runs=0",
-        "--set",
-        "assess=off",
-    ]
-    common += ["--compare", "none", "--set", "seeds=2"]
-    run(*common, "--out", planted / "alone")
-    program = (
-        "import os, signal, sys; from winokit.methods.aflite import checkpoint; from winokit.cli.main import app\n"
-        "kept = checkpoint.save\n"
-        "def save(*given):\n"
-        "    kept(*given)\n"
-        "    if len(given[1].history) == 7: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "checkpoint.save = save\n"
-        "app()"
-    )
-    command = [sys.executable, "-c", program, "debias", *map(str, common), "--out", str(planted / "killed")]
-    killed = subprocess.run(command, check=False, timeout=HANGS)
-    assert killed.returncode == -signal.SIGKILL
-    assert (planted / "killed" / "checkpoint.npz").is_file()
-    run(*common, "--out", planted / "killed")
-    assert (planted / "killed" / "kept.jsonl").read_text() == (planted / "alone" / "kept.jsonl").read_text()
-    assert not (planted / "killed" / "checkpoint.npz").exists()
+    arguments = ["aflite", *inputs_in(planted), *AFLITE_ALONE, "--set", "seeds=2"]
+    killed_folder = planted / "killed"
+    checkpoint = killed_folder / "checkpoint.npz"
+    run(*arguments, "--out", planted / "alone")
+    command = [sys.executable, "-c", KILLED_RUN, "debias", *map(str, arguments), "--out", str(killed_folder)]
+    process = subprocess.run(command, check=False, timeout=HANGS)
+    assert process.returncode == -signal.SIGKILL
+    assert checkpoint.is_file()
+    run(*arguments, "--out", killed_folder)
+    kept_by_killed_run = (killed_folder / "kept.jsonl").read_text()
+    assert kept_by_killed_run == (planted / "alone" / "kept.jsonl").read_text()
+    assert not checkpoint.exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "error", "reason"),
     [
         (["pmi", "open", "--size", 500, "--set", "assess=off"], BadInput, "a size from 1 to 428"),
         (["pmi", "open", "--size", 5, "--set", "variant=differnce"], UnknownName, "Did you mean 'difference'"),
@@ -227,11 +223,11 @@ def test_a_killed_run_goes_on_to_the_same_result(planted):
         ),
     ],
 )
-def test_bad_input_is_one_clear_line(arguments, error, says, tmp_path, monkeypatch):
+def test_bad_input_is_one_clear_line(arguments, error, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(*arguments)
     assert isinstance(result.exception, error)
-    assert says in str(result.exception)
+    assert reason in str(result.exception)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -261,41 +257,59 @@ class LongestFirst(DebiasMethod):
 
     def arm(self, rows, size=None, progress=None):
         order = np.argsort([self.margin - len(text) for text in rows.texts], kind="stable")
-        return DebiasArm(self.name, np.isin(np.arange(len(rows)), order[: self.size]), self.given())
+        is_kept = np.isin(np.arange(len(rows)), order[: self.size])
+        return DebiasArm(self.name, is_kept, self.given())
 
 
-def test_a_method_of_another_package_is_a_command_too(planted, monkeypatch):
-    ours = SimpleNamespace(name="longest", load=lambda: LongestFirst)
-    monkeypatch.setattr("winokit.registry.entry_points", lambda group: [ours] if group == "winokit.debias" else [])
+@pytest.fixture
+def longest_first(monkeypatch):
+    """Make LongestFirst an entry point of another package."""
+    entry_points = {"winokit.debias": [SimpleNamespace(name="longest", load=lambda: LongestFirst)]}
+    monkeypatch.setattr("winokit.registry.entry_points", lambda group: entry_points.get(group, []))
     monkeypatch.setattr(METHODS, "_things", dict(METHODS._things))
+
+
+def test_a_method_of_another_package_is_a_command_too(planted, longest_first):
     assert "Keep the problems with the most words." in run("--help").output
     assert "Words that do not count." in run("longest", "--help").output
-    common = (planted / "twins.jsonl", "--size", 100)
-    result = run("longest", *common, "--margin", 2, "--features", planted / "X.npy", "--out", planted / "o")
+    result = run("longest", *inputs_in(planted), "--size", 100, "--margin", 2, "--out", planted / "o")
     assert result.exit_code == 0, result.exception
-    assert "Longest first keeps 100 of 400 problems" in (planted / "o" / "report" / "index.html").read_text("utf-8")
-    assert json.loads((planted / "o" / "debias.json").read_text())["methods"]["longest"]["margin"] == 2
-    beside = run("pmi", *common, "--set", "assess=off", "--compare", "longest", "--out", planted / "p")
-    assert "longest" in beside.output
+    page = (planted / "o" / "report" / "index.html").read_text("utf-8")
+    settings = json.loads((planted / "o" / "debias.json").read_text())
+    assert "Longest first keeps 100 of 400 problems" in page
+    assert settings["methods"]["longest"]["margin"] == 2
+
+
+def test_a_method_of_another_package_is_compared_too(planted, longest_first):
+    options = ("--size", 100, *UNASSESSED, "--compare", "longest")
+    result = run("pmi", planted / "twins.jsonl", *options, "--out", planted / "p")
+    assert "longest" in result.output
 
 
 def test_aflite_beside_a_baseline_has_its_features_without_an_assessment(planted):
-    arguments = ("random", planted / "twins.jsonl", "--size", 200, "--set", "assess=off", "--compare", "aflite")
-    result = run(*arguments, "--features", planted / "X.npy", "--out", planted / "o")
+    options = ("--size", 200, *UNASSESSED, "--compare", "aflite", "--out", planted / "o")
+    result = run("random", *inputs_in(planted), *options)
     assert result.exit_code == 0, result.exception
     assert "aflite" in result.output
 
 
 def test_a_folder_of_anything_else_is_left_alone(tmp_path):
     (tmp_path / "results.json").write_text("{}")
-    result = run("random", "open", "--size", 5, "--set", "assess=off", "--out", tmp_path)
+    result = run("random", "open", "--size", 5, *UNASSESSED, "--out", tmp_path)
+    files = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert "results.json: is not part of a run of winokit debias" in str(result.exception)
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"results.json": "{}"}
-    result = run("random", "open", "--size", 5, "--set", "assess=off", "--out", tmp_path / "results.json")
+    assert files == {"results.json": "{}"}
+
+
+def test_a_file_is_no_folder_for_a_run(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text("{}")
+    result = run("random", "open", "--size", 5, *UNASSESSED, "--out", path)
     assert "a file, but a folder is needed" in str(result.exception)
 
 
 def test_an_earlier_run_gives_way(tmp_path):
     for size in (8, 10):
-        assert run("random", "open", "--size", size, "--set", "assess=off", "--out", tmp_path / "o").exit_code == 0
+        result = run("random", "open", "--size", size, *UNASSESSED, "--out", tmp_path / "o")
+        assert result.exit_code == 0
     assert len(read(tmp_path / "o" / "kept.jsonl")) == 10

@@ -1,3 +1,5 @@
+"""`winokit hunt` from the outside: its index, bad input, and runs that go on after an interrupt."""
+
 import json
 import signal
 import subprocess
@@ -29,16 +31,21 @@ def index(tmp_path):
 
 
 def test_index_adds_to_what_is_there(index, tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"text": "One more."}\n')
-    told = json.loads(
-        run("hunt", "index", tmp_path / "text.txt", tmp_path / "rows.jsonl", "--out", index, "--json").output
-    )
-    assert (told["added"], told["sentences"], told["files"]) == ([(tmp_path / "rows.jsonl").as_posix()], 3, 2)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "One more."}\n')
+    result = run("hunt", "index", tmp_path / "text.txt", rows, "--out", index, "--json")
+    output = json.loads(result.output)
+    assert output["added"] == [rows.as_posix()]
+    assert output["sentences"] == 3
+    assert output["files"] == 2
 
 
 def test_index_passes_over_what_it_knows(index, tmp_path):
-    told = json.loads(run("hunt", "index", tmp_path / "text.txt", "--out", index, "--json").output)
-    assert (told["added"], told["unchanged"], told["sentences"]) == ([], [(tmp_path / "text.txt").as_posix()], 2)
+    text = tmp_path / "text.txt"
+    output = json.loads(run("hunt", "index", text, "--out", index, "--json").output)
+    assert output["added"] == []
+    assert output["unchanged"] == [text.as_posix()]
+    assert output["sentences"] == 2
 
 
 def test_score_answers_with_the_hunter(index, tmp_path):
@@ -60,7 +67,7 @@ def test_check_takes_a_corpus(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "reason"),
     [
         (["hunt", "index", "nowhere.txt", "--out", "i.db"], "nowhere.txt: cannot be read (No such file or directory)"),
         (["hunt", "index", "empty.txt", "--out", "i.db"], "no sentence in empty.txt"),
@@ -70,15 +77,15 @@ def test_check_takes_a_corpus(tmp_path):
         (["hunt", "index", "text.txt", "--out", "/proc/none/i.db"], "cannot be written"),
     ],
 )
-def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, says):
+def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch, arguments, reason):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "binary.bin").write_bytes(b"\x7fELF\x00\x01")
-    with pytest.raises(WinokitError) as refused:
+    with pytest.raises(WinokitError) as refusal:
         run(*arguments)
-    assert says in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert reason in str(refusal.value)
+    assert "\n" not in str(refusal.value)
     assert not (tmp_path / "i.db").exists()
 
 
@@ -118,9 +125,9 @@ def test_ctrl_c_stops_and_the_next_run_goes_on(tmp_path, monkeypatch):
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         assert process.stdout.readline() == "kept\n"
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
+        error = process.stderr.read()
     assert process.returncode != 0
-    assert "Traceback" not in said
+    assert "Traceback" not in error
     with pytest.raises(WinokitError, match="not finished"):
         hunt(tmp_path / "i.db", "open")
     monkeypatch.setattr("winokit.methods.hunting.corpus.BLOCK", 4000)

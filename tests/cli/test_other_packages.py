@@ -33,8 +33,8 @@ def club(tmp_path, monkeypatch):
     """A package with a command, and one whose command cannot be imported."""
     package = tmp_path / "my_club-1.0.dist-info"
     package.mkdir()
-    about = "Metadata-Version: 2.1\nName: my-club\nVersion: 1.0\nSummary: Run a club.\n"
-    (package / "METADATA").write_text(about)
+    metadata = "Metadata-Version: 2.1\nName: my-club\nVersion: 1.0\nSummary: Run a club.\n"
+    (package / "METADATA").write_text(metadata)
     (package / "entry_points.txt").write_text("[winokit.commands]\nclub = my_club:app\nlost = my_nothing:app\n")
     (tmp_path / "my_club.py").write_text(CLUB)
     monkeypatch.syspath_prepend(tmp_path)
@@ -55,8 +55,8 @@ def typed(*arguments):
 
 
 def test_a_command_of_another_package_is_listed_without_being_imported(club):
-    shown = typed("--help").stdout
-    assert "Other packages:\n  club      Run a club.\n  lost      Run a club.\n" in shown
+    output = typed("--help").stdout
+    assert "Other packages:\n  club      Run a club.\n  lost      Run a club.\n" in output
     assert "my_club" not in sys.modules
 
 
@@ -82,8 +82,8 @@ def test_collect_says_how_to_install_it(alone, monkeypatch, capsys, arguments):
     with pytest.raises(SystemExit) as left:
         main.main()
     assert left.value.code == 2
-    said = "winokit collect is a package of its own; install it from a clone of winokit: pip install ./collect"
-    assert capsys.readouterr().err == f"winokit: {said}\n"
+    message = "winokit collect is a package of its own; install it from a clone of winokit: pip install ./collect"
+    assert capsys.readouterr().err == f"winokit: {message}\n"
 
 
 def test_a_slip_in_its_name_is_told_where_it_is_not_installed(alone):

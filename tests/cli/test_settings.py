@@ -1,6 +1,7 @@
 """Settings that are no options: `winokit.toml`, `--set`, and what is said to those who type the former option."""
 
 import ast
+import itertools
 import json
 import re
 from importlib import import_module
@@ -90,11 +91,11 @@ def former_options():
 
 
 def texts_of(path):
-    """What a module can say: its texts, without docstrings."""
-    tree = ast.parse(path.read_text("utf-8"))
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return "\n".join(node.value for node in texts if id(node) not in said)
+    """All string literals of a module, without docstrings."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return "\n".join(node.value for node in texts if id(node) not in docstrings)
 
 
 def test_all_commands_together_have_few_options():
@@ -103,21 +104,23 @@ def test_all_commands_together_have_few_options():
 
 
 def test_help_shows_every_bound_and_every_number_has_bounds():
-    shown = stored_help()
+    help_by_verb = stored_help()
     missing = []
     bound_count = 0
     for name, call in named_calls():
-        rows = [row for section in shown[name].everything.values() for row in section]
+        rows = list(itertools.chain.from_iterable(help_by_verb[name].everything.values()))
         for parameter in signature_of(call).parameters.values():
-            said = help_of(parameter.annotation)
-            if said is None:
+            option_help = help_of(parameter.annotation)
+            if option_help is None:
                 continue
             spellings = {option_name(parameter.name), parameter.name}
-            texts = [text for named, text in rows if spellings & set(re.split(r"[ ,]+", named))]
-            bound_count += len(said.bounds)
-            missing += [(name, bound) for bound in said.bounds if not any(bound in text for text in texts)]
+            texts = [text for names, text in rows if spellings & set(re.split(r"[ ,]+", names))]
+            all_text = "\n".join(texts)
+            bounds = option_help.bounds
+            bound_count += len(bounds)
+            missing += [(name, bound) for bound in bounds if bound not in all_text]
             is_number = {int, float} & {*members_of(parameter.annotation)}
-            if is_number and not said.bounds and parameter.name not in UNBOUNDED:
+            if is_number and not bounds and parameter.name not in UNBOUNDED:
                 missing.append((name, parameter.name))
     assert bound_count > 140
     assert missing == []
@@ -129,17 +132,22 @@ def test_no_message_and_no_document_names_a_setting_as_the_option_it_was():
     texts = {path: texts_of(path) for path in (ROOT / "src").rglob("*.py")}
     texts |= {path: path.read_text("utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]}
     assert len(texts) > 100
-    found = {path: former & set(re.findall(r"--[a-z][a-z-]*", text)) for path, text in texts.items()}
-    assert {path: options for path, options in found.items() if options} == {}
+    former_by_path = {}
+    for path, text in texts.items():
+        options = former & set(re.findall(r"--[a-z][a-z-]*", text))
+        if options:
+            former_by_path[path] = options
+    assert former_by_path == {}
 
 
 def test_the_sections_of_winokit_toml_have_the_settings_that_verbs_take():
-    found = {section: set() for section in SECTIONS}
+    settings_by_section = {section: set() for section in SECTIONS}
     for call in calls_of_verbs():
         for name, parameter in signature_of(call).parameters.items():
             if is_stored(parameter):
-                found[help_of(parameter.annotation).section].add(name)
-    assert found == {section: set(names) for section, names in SECTIONS.items()}
+                section = help_of(parameter.annotation).section
+                settings_by_section[section].add(name)
+    assert settings_by_section == {section: set(names) for section, names in SECTIONS.items()}
 
 
 def test_a_setting_is_given_for_one_command_or_in_a_file(tmp_path, monkeypatch):
@@ -149,8 +157,8 @@ def test_a_setting_is_given_for_one_command_or_in_a_file(tmp_path, monkeypatch):
     (tmp_path / "winokit.toml").write_text('[asking]\ncache = "two.db"\n')
     assert "note: as in winokit.toml: cache = two.db" in typed(*SCORE, "--out", "p.jsonl").stderr
     assert (tmp_path / "two.db").exists()
-    told = typed(*SCORE, "--set", "cache=three.db", "--out", "p.jsonl")
-    assert "two.db" not in told.stderr
+    result = typed(*SCORE, "--set", "cache=three.db", "--out", "p.jsonl")
+    assert "two.db" not in result.stderr
     assert (tmp_path / "three.db").exists()
 
 
@@ -221,19 +229,19 @@ FOR_A_CLUSTER = '[cluster]\naddress = "head:6379"\ngpus_each = 2\n[asking]\ncach
 def test_what_a_file_says_for_other_commands_is_left_out_with_a_note(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "winokit.toml").write_text(FOR_A_CLUSTER)
-    told = typed(*SCORE)
-    assert told.exit_code == 0, told.exception
-    assert "note: as in winokit.toml: address = head:6379, gpus_each = 2, cache = off" in told.stderr
-    assert "note: winokit.toml: address is left out here: a setting of --engine ray" in told.stderr
-    assert "cache is left out" not in told.stderr
+    result = typed(*SCORE)
+    assert result.exit_code == 0, result.exception
+    assert "note: as in winokit.toml: address = head:6379, gpus_each = 2, cache = off" in result.stderr
+    assert "note: winokit.toml: address is left out here: a setting of --engine ray" in result.stderr
+    assert "cache is left out" not in result.stderr
 
 
 def test_predictions_are_audited_where_a_file_says_how_models_are_asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "winokit.toml").write_text('[asking]\nsubstitution = "natural"\n')
-    told = typed("audit", "open", "--predictions", "examples", "--limit", "20", "--json")
-    assert told.exit_code == 0, told.exception
-    assert "substitution is left out here: it applies to models" in told.stderr
+    result = typed("audit", "open", "--predictions", "examples", "--limit", "20", "--json")
+    assert result.exit_code == 0, result.exception
+    assert "substitution is left out here: it applies to models" in result.stderr
 
 
 def test_a_setting_that_does_nothing_is_refused_where_it_is_typed(tmp_path, monkeypatch):

@@ -1,3 +1,6 @@
+"""`winokit transfer` from the outside: its arms, its test sets, and what it refuses."""
+
+import itertools
 import json
 from pathlib import Path
 
@@ -18,65 +21,66 @@ QUICK = ("--set", "steps=2", "--batch-size", 8, "--learning-rate", "1e-3")
 
 
 def run(*arguments):
-    """What the command printed; what the library refuses is raised."""
-    found = CliRunner().invoke(app, ["transfer", *(str(argument) for argument in arguments)])
-    if found.exception is not None and not isinstance(found.exception, SystemExit):
-        raise found.exception
-    return found
+    """The command's result.
+
+    Raises what the library raised.
+    """
+    result = CliRunner().invoke(app, ["transfer", *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
 
 
 @pytest.fixture
 def parts(tmp_path) -> dict[str, Path]:
+    """Files with parts of the bundled twins that have nothing in common."""
     data = load("open")
-    places = {"one": data[:20], "two": data[20:40], "choice": data[40:60], "target": data[60:100]}
-    for name, part in places.items():
-        write(Dataset(part, Card(name)), tmp_path / f"{name}.jsonl", "jsonl")
-    return {name: tmp_path / f"{name}.jsonl" for name in places}
+    problems = {"one": data[:20], "two": data[20:40], "choice": data[40:60], "target": data[60:100]}
+    paths = {name: tmp_path / f"{name}.jsonl" for name in problems}
+    for name, path in paths.items():
+        write(Dataset(problems[name], Card(name)), path, "jsonl")
+    return paths
 
 
 def test_arms_are_named_joined_and_put_in_sequence(bert, parts, tmp_path):
+    first = parts["one"]
+    second = parts["two"]
     out = tmp_path / "out"
-    asked = (
-        *("--train", f"first={parts['one']}", "--train", f"joined={parts['one']}+{parts['two']}"),
-        *(
-            "--train",
-            f"turn={parts['one']}",
-            "--train",
-            f"turn={parts['two']}",
-            "--test",
-            f"T={parts['target']}",
-            "--choose",
-            parts["choice"],
-        ),
-        *("--model", bert, "--out", out, "--seed", 1, "--seed", 2, *QUICK),
-    )
-    shown = run(*asked)
-    heads = [line.split()[0] for line in shown.stdout.splitlines()[2:5]]
-    assert heads == ["first", "joined", "turn"]
+    arms = (f"first={first}", f"joined={first}+{second}", f"turn={first}", f"turn={second}")
+    training = itertools.chain.from_iterable(("--train", arm) for arm in arms)
+    testing = ("--test", f"T={parts['target']}", "--choose", parts["choice"])
+    arguments = (*training, *testing, "--model", bert, "--out", out, "--seed", 1, "--seed", 2, *QUICK)
+
+    result = run(*arguments)
+    row_names = [line.split()[0] for line in result.stdout.splitlines()[2:5]]
+    assert row_names == ["first", "joined", "turn"]
     assert "| first |" in (out / "tables.md").read_text()
     assert (out / "report" / "index.html").exists()
-    told = json.loads(run(*asked, "--json").stdout)
-    assert told["run"]["arms"]["joined"] == ["one+two, 40"]
-    assert told["run"]["arms"]["turn"] == ["one, 20", "two, 20"]
-    assert told["run"]["chosen_on"] == {"T": "choice"}
-    assert {row["subset"] for row in told["metrics"] if row["protocol"] == "choice"} == {"setting-1", "setting-2"}
+
+    output = json.loads(run(*arguments, "--json").stdout)
+    settings = output["run"]
+    chosen_from = {row["subset"] for row in output["metrics"] if row["protocol"] == "choice"}
+    assert settings["arms"]["joined"] == ["one+two, 40"]
+    assert settings["arms"]["turn"] == ["one, 20", "two, 20"]
+    assert settings["chosen_on"] == {"T": "choice"}
+    assert chosen_from == {"setting-1", "setting-2"}
 
 
 def test_copa_and_winogender_are_tested_as_they_are(bert, parts, tmp_path, real_file):
-    shown = run(
-        *("--train", parts["one"], "--test", f"copa={real_file('copa/copa-test.xml')}"),
-        *("--test", f"winogender={real_file('winogender/all_sentences.tsv')}", "--model", bert),
-        *("--out", tmp_path / "out", *QUICK),
-    )
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
-    found = {row["dataset"]: row["n"] for row in results["metrics"] if row["protocol"] == "accuracy"}
-    assert found == {"copa": 500, "winogender": 720}
-    assert "Gender, on winogender" in shown.stdout
-    assert not any(row["metric"] == "abstained" and row["value"] == 1 for row in results["metrics"])
+    copa = real_file("copa/copa-test.xml")
+    winogender = real_file("winogender/all_sentences.tsv")
+    testing = ("--test", f"copa={copa}", "--test", f"winogender={winogender}")
+    result = run("--train", parts["one"], *testing, "--model", bert, "--out", tmp_path / "out", *QUICK)
+    metrics = json.loads((tmp_path / "out" / "results.json").read_text())["metrics"]
+    problem_counts = {row["dataset"]: row["n"] for row in metrics if row["protocol"] == "accuracy"}
+    abstained = [row["value"] for row in metrics if row["metric"] == "abstained"]
+    assert problem_counts == {"copa": 500, "winogender": 720}
+    assert "Gender, on winogender" in result.stdout
+    assert 1 not in abstained
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         (("--choose", "target"), "target, to choose on, overlaps target: 40 same, 0 near, 0 twin"),
         (("--choose", "T=target"), "target, to choose on, overlaps target: 40 same, 0 near, 0 twin"),
@@ -90,27 +94,35 @@ def test_copa_and_winogender_are_tested_as_they_are(bert, parts, tmp_path, real_
         (("--train", "nowhere.jsonl"), "no such file"),
     ],
 )
-def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, said):
-    named = [_placed(argument, parts) for argument in arguments]
-    with pytest.raises(WinokitError, match=said) as refused:
-        run("--train", parts["one"], "--test", f"T={parts['target']}", "--model", bert, "--out", tmp_path / "o", *named)
-    assert "\n" not in str(refused.value)
-    assert not (tmp_path / "o").exists()
+def test_bad_input_is_one_clear_line(bert, parts, tmp_path, arguments, reason):
+    out = tmp_path / "o"
+    usual_arguments = ("--train", parts["one"], "--test", f"T={parts['target']}", "--model", bert, "--out", out)
+    bad_arguments = [replace_part_name(argument, parts) for argument in arguments]
+    with pytest.raises(WinokitError, match=reason) as refusal:
+        run(*usual_arguments, *bad_arguments)
+    assert "\n" not in str(refusal.value)
+    assert not out.exists()
 
 
-def _placed(argument, parts):
+def replace_part_name(argument, parts):
+    """The argument with the file in the place of the part's name.
+
+    The name is the argument as a whole, or what follows "=" and precedes ">" in it.
+    """
     name, equals, data = argument.rpartition("=")
     head, arrow, tail = data.partition(">")
     return f"{name}{equals}{parts.get(head, head)}{arrow}{tail}"
 
 
 def test_a_notebook_gives_datasets_and_arms_of_its_own(bert, parts, tmp_path):
-    one, two, target = (load(parts[name]) for name in ("one", "two", "target"))
-    arms = [one, TrainingArm("first, then second", (one, two))]
-    found = transfer(train=arms, test=[NamedData("T", target)], model=bert, steps=2, out=tmp_path / "out")
-    assert [(cell.arm, cell.test) for cell in found.cells] == [("one", "T"), ("first, then second", "T")]
-    assert found.page == tmp_path / "out" / "report" / "index.html"
-    assert found.page.exists()
+    first = load(parts["one"])
+    second = load(parts["two"])
+    test = NamedData("T", load(parts["target"]))
+    arms = [first, TrainingArm("first, then second", (first, second))]
+    result = transfer(train=arms, test=[test], model=bert, steps=2, out=tmp_path / "out")
+    assert [(cell.arm, cell.test) for cell in result.cells] == [("one", "T"), ("first, then second", "T")]
+    assert result.page == tmp_path / "out" / "report" / "index.html"
+    assert result.page.exists()
 
 
 def test_without_torch_the_extra_is_named(parts, monkeypatch):

@@ -21,30 +21,30 @@ def run(*arguments: object):
 
 
 def test_a_release_as_it_should_be_returns_0(release):
-    found = run(release)
-    assert found.exit_code == 0
-    assert "17 files verified" in found.output
+    result = run(release)
+    assert result.exit_code == 0
+    assert "17 files verified" in result.output
 
 
 def test_a_changed_file_returns_1_and_is_named(release):
     (release / "README.md").write_text("# other\n")
-    found = run(release)
-    assert found.exit_code == 1
-    assert "README.md: changed" in found.output
-    assert "1 finding" in found.output
+    result = run(release)
+    assert result.exit_code == 1
+    assert "README.md: changed" in result.output
+    assert "1 finding" in result.output
 
 
 def test_json_lists_findings(release):
     (release / "README.md").unlink()
-    found = run(release, "--json")
-    assert found.exit_code == 1
-    assert [one["dataset"] for one in json.loads(found.stdout) if one["warns"]] == ["README.md"]
+    result = run(release, "--json")
+    assert result.exit_code == 1
+    assert [finding["dataset"] for finding in json.loads(result.stdout) if finding["warns"]] == ["README.md"]
 
 
 def test_a_folder_that_is_no_release_is_an_error(tmp_path):
-    found = run(tmp_path)
-    assert isinstance(found.exception, BadInput)
-    assert "no manifest.json" in str(found.exception)
+    result = run(tmp_path)
+    assert isinstance(result.exception, BadInput)
+    assert "no manifest.json" in str(result.exception)
 
 
 def test_hidden_labels_can_stand_elsewhere(release, tmp_path):

@@ -21,8 +21,8 @@ def typed(tmp_path, monkeypatch):
     """A call of `winokit words` with the package of the page installed."""
     package = tmp_path / "my_words-1.0.dist-info"
     package.mkdir()
-    about = "Metadata-Version: 2.1\nName: my-words\nVersion: 1.0\nSummary: List special words.\n"
-    (package / "METADATA").write_text(about)
+    metadata = "Metadata-Version: 2.1\nName: my-words\nVersion: 1.0\nSummary: List special words.\n"
+    (package / "METADATA").write_text(metadata)
     (package / "entry_points.txt").write_text(f"[winokit.commands]\n{ENTRY_POINT}\n")
     (tmp_path / "my_words.py").write_text(CODE, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -35,17 +35,17 @@ def typed(tmp_path, monkeypatch):
 
 def test_it_is_listed_and_has_help(typed):
     assert "words     List special words." in typed("--help").stdout
-    shown = typed("words", "--help").stdout
-    assert "How many words to show." in shown
-    assert "x>=1" in shown
-    assert "--limit" in shown
+    output = typed("words", "--help").stdout
+    assert "How many words to show." in output
+    assert "x>=1" in output
+    assert "--limit" in output
 
 
 def test_it_shows_a_table_json_and_a_page(typed):
     assert "the commonest special words" in typed("words", "open", "--top", "3").stdout
-    told = typed("words", "open", "--top", "3", "--json", "--out", "words.html")
-    assert len(json.loads(told.stdout)["words"]) == 3
-    assert "note: 0 problems have no twin" in told.stderr
+    result = typed("words", "open", "--top", "3", "--json", "--out", "words.html")
+    assert len(json.loads(result.stdout)["words"]) == 3
+    assert "note: 0 problems have no twin" in result.stderr
     page = Path("words.html").read_text("utf-8")
     assert "Special words of open" in page
     assert "<th>word</th>" in page

@@ -1,4 +1,4 @@
-"""What a test was asked on earlier versions, copies and other releases is not forgotten."""
+"""Gradings on earlier versions, on copies and on other releases count against the budget of a hidden test."""
 
 from pathlib import Path
 
@@ -21,130 +21,150 @@ from winokit.stages.release.settings import ReleaseExtras, ReleaseSettings
 RULES = LadderRules(steps=8, lowest=0.875, budget=10, per_name=3)
 
 
-def ask(folder: Path, wrong: int, name: str = "able", **how: int) -> Grading:
-    """Grade a submission that is wrong on its first rows, so many of them."""
+NEXT_VERSION = {"model": ["random"], "version": "2.0", "test": 28, "alpha": 1e-9}
+"""Arguments of evolve with which no problem is retired."""
+
+
+def grade_with_errors(folder: Path, wrong_count: int, name: str = "able", **options: int) -> Grading:
+    """Grade a submission that is wrong on its first rows, `wrong_count` of them."""
     path = folder.with_name(f"{folder.name}.lst")
-    path.write_text("\n".join(small.labels_with(small.answers(folder), set(range(wrong)))))
-    return grade_submission(folder, [path], Statement(name, "mc-sent", "none", 1), **how)
+    labels = small.labels_with(small.answers(folder), set(range(wrong_count)))
+    path.write_text("\n".join(labels))
+    return grade_submission(folder, [path], Statement(name, "mc-sent", "none", 1), **options)
 
 
-def next_version(folder: Path, new: int = 0, test: int = 28, **how) -> Path:
-    """The next version of a small release, with new pairs; nothing is retired by a guesser."""
+def grade_under_names(folder: Path, count: int) -> None:
+    """Grade this many different submissions, each under its own name."""
+    for number in range(count):
+        grade_with_errors(folder, number, f"name {number}")
+
+
+def pairs_of(numbers: range) -> Dataset:
+    """Twins of these numbers."""
+    problems = []
+    for number in numbers:
+        problems += small.twins(number)
+    return Dataset(problems, Card("small"))
+
+
+def write_next_version(folder: Path, new: Dataset | None = None, **changes) -> Path:
+    """Write the next version of a release beside it, and return its folder."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    offered = Dataset([p for number in range(300, 300 + new) for p in small.twins(number)], Card("new"))
-    following = {"model": ["random"], "version": "2.0", "test": test, "alpha": 1e-9}
-    return evolve(folder, new=offered if new else None, out=folder.with_name("v2"), **following, **how).folder
+    return evolve(folder, new=new, out=folder.with_name("v2"), **NEXT_VERSION | changes).folder
+
+
+def write_half_new_version(folder: Path) -> Path:
+    """Write a next version with twice as many tests, half of them new problems."""
+    return write_next_version(folder, new=pairs_of(range(300, 360)), test=56)
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    return small.small_release(tmp_path / "v1")
 
 
 def test_a_next_version_counts_what_the_one_before_was_asked(tmp_path):
     """Once it forgot 13 of 13."""
     first = small.small_release(tmp_path / "v1", tests=90)
-    for number in range(13):
-        ask(first, number, f"name {number}")
+    grade_under_names(first, 13)
     with pytest.raises(BadInput, match="the budget of this test is spent: 13 different submissions"):
-        ask(first, 13, "another")
-    second = next_version(first, test=180)
+        grade_with_errors(first, 13, "another")
+    second = write_next_version(first, test=180)
     assert len(read_hidden(second)) == 180
     with pytest.raises(BadInput, match="the budget of this test is spent: 13 different submissions"):
-        ask(second, 50, "another")
-    assert ask(second, 50, "another", budget=14).public.gradings.different == 14
+        grade_with_errors(second, 50, "another")
+    gradings = grade_with_errors(second, 50, "another", budget=14).public.gradings
+    assert gradings.different == 14
 
 
-def test_the_note_of_a_next_version_says_what_is_spent(tmp_path, monkeypatch):
+def test_the_note_of_a_next_version_says_what_is_spent(release):
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    first = small.small_release(tmp_path / "v1")
-    for number in range(3):
-        ask(first, number, f"name {number}")
-    following = {"model": ["random"], "version": "2.0", "alpha": 1e-9, "test": 28}
-    made = evolve(first, out=tmp_path / "v2", **following)
-    assert any("have spent 3 of the 10 that this test is for" in note for note in made.notes)
-    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
-    fresh = small.small_release(tmp_path / "other" / "v1", about={"name": "fresh"})
-    made = evolve(fresh, out=tmp_path / "other" / "v2", **following)
-    assert not any("have spent" in note for note in made.notes)
+    grade_under_names(release, 3)
+    notes = evolve(release, out=release.with_name("v2"), **NEXT_VERSION).notes
+    assert any("have spent 3 of the 10 that this test is for" in note for note in notes)
 
 
-def test_of_a_test_half_of_which_is_new_four_gradings_of_the_one_before_have_spent_two(tmp_path):
-    first = small.small_release(tmp_path / "v1")
-    for number in range(4):
-        ask(first, number, f"name {number}")
-    second = next_version(first, new=60, test=56)
-    share = len(set(read_hidden(first).ids) & set(read_hidden(second).ids)) / len(read_hidden(second))
-    assert 0.4 < share < 0.6
-    gradings = ask(second, 0, "another").public.gradings
+def test_without_gradings_no_note_of_a_next_version_says_what_is_spent(release):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("mlcroissant")
+    notes = evolve(release, out=release.with_name("v2"), **NEXT_VERSION).notes
+    assert not any("have spent" in note for note in notes)
+
+
+def test_of_a_test_half_of_which_is_new_four_gradings_of_the_one_before_have_spent_two(release):
+    grade_under_names(release, 4)
+    second = write_half_new_version(release)
+    old_ids = set(read_hidden(release).ids)
+    ids = read_hidden(second).ids
+    old_share = len(old_ids.intersection(ids)) / len(ids)
+    assert 0.4 < old_share < 0.6
+    gradings = grade_with_errors(second, 0, "another").public.gradings
     assert (gradings.different, gradings.carried, gradings.all) == (3, 2, 1)
 
 
-def test_gradings_are_carried_over_two_versions(tmp_path):
-    first = small.small_release(tmp_path / "v1")
-    for number in range(4):
-        ask(first, number, f"name {number}")
-    second = next_version(first, new=60, test=56)
-    ask(second, 1, "in between")
-    third = evolve(second, out=tmp_path / "v3", model=["random"], version="3.0", test=56, alpha=1e-9).folder
-    assert ask(third, 5, "last").public.gradings.different == 4
+def test_gradings_are_carried_over_two_versions(release):
+    grade_under_names(release, 4)
+    second = write_half_new_version(release)
+    grade_with_errors(second, 1, "in between")
+    next_settings = NEXT_VERSION | {"version": "3.0", "test": 56}
+    third = evolve(second, out=release.with_name("v3"), **next_settings).folder
+    assert grade_with_errors(third, 5, "last").public.gradings.different == 4
 
 
-def test_what_is_carried_needs_no_registry(tmp_path, monkeypatch):
-    first = small.small_release(tmp_path / "v1")
-    for number in range(4):
-        ask(first, number, f"name {number}")
-    second = next_version(first, new=60, test=56)
-    monkeypatch.setenv("WINOKIT_STATE", str(tmp_path / "another machine"))
-    assert ask(second, 0, "another").public.gradings.carried == 2
+def test_what_is_carried_needs_no_registry(release, monkeypatch):
+    grade_under_names(release, 4)
+    second = write_half_new_version(release)
+    monkeypatch.setenv("WINOKIT_STATE", str(release.with_name("another machine")))
+    assert grade_with_errors(second, 0, "another").public.gradings.carried == 2
 
 
-def test_a_name_has_spent_its_part_on_the_version_before(tmp_path):
-    first = small.small_release(tmp_path / "v1")
-    for number in range(3):
-        ask(first, number)
-    second = next_version(first)
+def test_a_name_has_spent_its_part_on_the_version_before(release):
+    for wrong_count in range(3):
+        grade_with_errors(release, wrong_count)
+    second = write_next_version(release)
     with pytest.raises(BadInput, match="the budget of this name is spent: 3 different submissions"):
-        ask(second, 9, " ABLE ")
-    assert ask(second, 9, "another").public.gradings.by_name == 1
+        grade_with_errors(second, 9, " ABLE ")
+    assert grade_with_errors(second, 9, "another").public.gradings.by_name == 1
 
 
 def test_the_same_predictions_for_a_version_that_kept_the_whole_test_count_once(tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    data = Dataset([p for number in range(60) for p in small.twins(number)], Card("small"))
     settings = ReleaseSettings(name="small", licence="CC0-1.0", test=28)
     secret = ReleaseExtras(secret=bytes(32))
-    first = write_release(data, tmp_path / "v1", settings=settings, extras=secret).folder
-    for number in range(10):
-        ask(first, number, f"name {number}")
-    second = next_version(first)
+    first = write_release(pairs_of(range(60)), tmp_path / "v1", settings=settings, extras=secret).folder
+    grade_under_names(first, 10)
+    second = write_next_version(first)
     assert read_hidden(second).ids == read_hidden(first).ids
-    assert ask(second, 3, "again").public.gradings.different == 10
+    assert grade_with_errors(second, 3, "again").public.gradings.different == 10
     with pytest.raises(BadInput, match="the budget of this test is spent"):
-        ask(second, 12, "new")
+        grade_with_errors(second, 12, "new")
 
 
 def test_gradings_on_another_release_count_by_the_share_of_problems_that_both_hide(tmp_path):
     smaller = small.small_release(tmp_path / "smaller", tests=14, about={"name": "smaller"})
     larger = small.small_release(tmp_path / "larger", tests=28, about={"name": "larger"})
-    for number in range(6):
-        ask(smaller, number, f"name {number}")
-    grading = ask(larger, 0, "one")
-    assert (grading.public.gradings.different, grading.public.gradings.carried) == (4, 3)
+    grade_under_names(smaller, 6)
+    grading = grade_with_errors(larger, 0, "one")
+    gradings = grading.public.gradings
+    assert (gradings.different, gradings.carried) == (4, 3)
     assert "(3 of them for gradings on other releases with problems of this test)" in grading.notes[-1]
     # All of the smaller one's problems are in the larger one, which was asked once.
-    assert ask(smaller, 0, "name 0").public.gradings.different == 7
+    assert grade_with_errors(smaller, 0, "name 0").public.gradings.different == 7
 
 
 def test_a_refusal_names_the_releases_that_were_asked(tmp_path):
     first = small.small_release(tmp_path / "first", tests=28, about={"name": "first"})
     second = small.small_release(tmp_path / "second", tests=29, about={"name": "second"})
-    for number in range(10):
-        ask(first, number, f"name {number}")
+    grade_under_names(first, 10)
     with pytest.raises(BadInput, match=r"10 different submissions, 10 of them on first 1\.0\. The owner"):
-        ask(second, 0, "one")
+        grade_with_errors(second, 0, "one")
 
 
-def test_the_registry_has_submissions_and_no_names(tmp_path):
-    ask(small.small_release(tmp_path / "v1"), 0, "Somebody's Model")
+def test_the_registry_has_submissions_and_no_names(release):
+    grade_with_errors(release, 0, "Somebody's Model")
     (path,) = HiddenRegistry().folder.glob("*.json")
     assert "somebody" not in path.read_text().casefold()
     (test,) = HiddenRegistry().tests()
@@ -152,22 +172,20 @@ def test_the_registry_has_submissions_and_no_names(tmp_path):
     assert len(test.problems) == 28
 
 
-def test_what_a_refused_submission_asked_is_not_recorded(tmp_path):
-    folder = small.small_release(tmp_path / "v1")
-    ask(folder, 0)
-    (tmp_path / "bad.lst").write_text("x\n")
+def test_what_a_refused_submission_asked_is_not_recorded(release, tmp_path):
+    grade_with_errors(release, 0)
+    path = tmp_path / "bad.lst"
+    path.write_text("x\n")
     with pytest.raises(BadInput, match="expected label 1 or 2"):
-        grade_submission(folder, [tmp_path / "bad.lst"])
+        grade_submission(release, [path])
     (test,) = HiddenRegistry().tests()
     assert len(test.gradings) == 1
 
 
-def test_gradings_that_the_log_lost_are_said_and_not_counted(tmp_path):
-    folder = small.small_release(tmp_path / "v1")
-    for number in range(4):
-        ask(folder, number, f"name {number}")
-    (hidden_folder(folder) / "log.jsonl").unlink()
-    grading = ask(folder, 9, "another")
+def test_gradings_that_the_log_lost_are_said_and_not_counted(release):
+    grade_under_names(release, 4)
+    (hidden_folder(release) / "log.jsonl").unlink()
+    grading = grade_with_errors(release, 9, "another")
     assert grading.public.gradings.different == 1
     assert any(note.startswith("4 more submissions graded on this test elsewhere, or before") for note in grading.notes)
 
@@ -176,58 +194,59 @@ def test_a_release_of_an_earlier_version_is_registered_when_it_is_graded(tmp_pat
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
     folder = small.small_release(tmp_path / "old" / "v1", units=False)
-    ask(folder, 0)
-    data = Dataset([p for number in range(60) for p in small.twins(number)], Card("small"))
+    grade_with_errors(folder, 0)
     settings = ReleaseSettings(name="again", test=0, licence="CC0-1.0")
     with pytest.raises(BadInput, match=r"28 of the 28 problems that small 1\.0 keeps hidden"):
-        write_release(data, tmp_path / "b", settings=settings)
+        write_release(pairs_of(range(60)), tmp_path / "b", settings=settings)
 
 
-def test_a_grading_says_that_problems_of_the_test_were_published(tmp_path):
+def test_a_grading_says_that_problems_of_the_test_were_published(release, tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("mlcroissant")
-    folder = small.small_release(tmp_path / "v1")
-    assert not [note for note in ask(folder, 0).notes if "published" in note]
-    data = Dataset([p for number in range(60) for p in small.twins(number)], Card("small"))
+    notes_before = grade_with_errors(release, 0).notes
+    assert not [note for note in notes_before if "published" in note]
     settings = ReleaseSettings(name="again", test=0, licence="CC0-1.0")
-    write_release(data, tmp_path / "b", settings=settings, extras=ReleaseExtras(reveal=True))
-    told = "again 1.0 has published 28 of the 28 hidden problems of this test with their answers"
-    assert any(note.startswith(told) for note in ask(folder, 1).notes)
+    write_release(pairs_of(range(60)), tmp_path / "b", settings=settings, extras=ReleaseExtras(reveal=True))
+    notes = grade_with_errors(release, 1).notes
+    warning = "again 1.0 has published 28 of the 28 hidden problems of this test with their answers"
+    assert any(note.startswith(warning) for note in notes)
 
 
 def test_the_board_counts_them_too(tmp_path):
     smaller = small.small_release(tmp_path / "smaller", tests=30, about={"name": "smaller"})
     larger = small.small_release(tmp_path / "larger", tests=60, about={"name": "larger"})
-    for number in range(4):
-        ask(smaller, number, f"name {number}")
-    write_graded(ask(larger, 0, "one").public, tmp_path / "graded" / "one.json")
+    grade_under_names(smaller, 4)
+    graded = grade_with_errors(larger, 0, "one").public
+    write_graded(graded, tmp_path / "graded" / "one.json")
     assert leaderboard(larger, tmp_path / "graded").asked.different == 3
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schema": 99, "tests": []}', '{"schema": 1, "tests": [{}]}', "{}"])
-def test_a_carried_record_that_cannot_be_read_is_one_line(tmp_path, content):
-    folder = small.small_release(tmp_path / "v1")
-    (hidden_folder(folder) / "carried.json").write_text(content)
-    with pytest.raises(BadInput, match=r"carried\.json") as refused:
-        ask(folder, 0)
-    assert "\n" not in str(refused.value)
-    assert not (hidden_folder(folder) / "log.jsonl").exists()
+def test_a_carried_record_that_cannot_be_read_is_one_line(release, content):
+    hidden = hidden_folder(release)
+    (hidden / "carried.json").write_text(content)
+    with pytest.raises(BadInput, match=r"carried\.json") as refusal:
+        grade_with_errors(release, 0)
+    assert "\n" not in str(refusal.value)
+    assert not (hidden / "log.jsonl").exists()
 
 
-def graded(*submissions: str, name: str = "a") -> tuple[GradedSubmission, ...]:
-    return tuple(GradedSubmission(submission, name_digest(name)) for submission in submissions)
+def gradings_of(submissions: str) -> tuple[GradedSubmission, ...]:
+    """Gradings of submissions that are called by one character each, all under the name "a"."""
+    return tuple(GradedSubmission(submission, name_digest("a")) for submission in submissions)
 
 
 def test_shares_of_gradings_are_added_up_and_rounded_up():
-    third = EarlierTest("x", "x 1.0", 1 / 3, graded("1", "2", "3"))
-    budget = SpentBudget(graded("4"), 1, elsewhere=(third, EarlierTest("y", "y 1.0", 0.01, graded("9"))))
+    third_shared = EarlierTest("x", "x 1.0", 1 / 3, gradings_of("123"))
+    hardly_shared = EarlierTest("y", "y 1.0", 0.01, gradings_of("9"))
+    budget = SpentBudget(gradings_of("4"), 1, elsewhere=(third_shared, hardly_shared))
     assert budget.gradings("a").different == 1 + 2
     assert budget.gradings("a").by_name == 1 + 2
     assert budget.gradings("b").by_name == 0
 
 
 def test_a_submission_that_was_graded_here_is_never_one_too_many():
-    full = SpentBudget(graded(*map(str, range(10))), 10)
-    full.check("3", "a", RULES)
+    budget = SpentBudget(gradings_of("0123456789"), 10)
+    budget.check("3", "a", RULES)
     with pytest.raises(BadInput, match="the budget of this test is spent"):
-        full.check("10", "b", RULES)
+        budget.check("10", "b", RULES)

@@ -1,4 +1,4 @@
-"""Scores of a submission, what luck leaves of them, and what must never be seen."""
+"""A grading has the scores of the hidden labels, corrected for luck, and shows no label to the submitter."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from winokit.stages.grade.record import Statement, kept_outcome, read_graded, wr
 from winokit.stages.grade.run import grade, grade_submission, release_sizes
 from winokit.stages.release.hidden import hidden_folder, read_hidden
 
-SAID = Statement("mine", "mc-sent", "train_xl", 10)
+STATEMENT = Statement("mine", "mc-sent", "train_xl", 10)
 
 
 @pytest.fixture
@@ -26,96 +26,115 @@ def release(tmp_path) -> Path:
 
 
 @pytest.fixture
-def five(release, tmp_path) -> Path:
+def five_columns(release, tmp_path) -> Path:
+    """A submission with a column for each size, which has ever fewer errors."""
     path = tmp_path / "five.lst"
-    wrong = [set(range(0, 28, step)) for step in (2, 3, 4, 7, 14)]
-    path.write_text(small.five_columns(small.answers(release), wrong))
+    wrong_rows = [set(range(0, 28, step)) for step in (2, 3, 4, 7, 14)]
+    path.write_text(small.five_columns(small.answers(release), wrong_rows))
     return path
 
 
 @pytest.fixture
-def one(release, tmp_path) -> Path:
+def one_column(release, tmp_path) -> Path:
+    """A submission that is wrong on rows 0, 1 and 5."""
     path = tmp_path / "one.lst"
-    path.write_text("\n".join(small.labels_with(small.answers(release), {0, 1, 5})))
+    labels = small.labels_with(small.answers(release), {0, 1, 5})
+    path.write_text("\n".join(labels))
     return path
 
 
-def test_accuracy_and_group_score_are_those_of_the_hidden_labels(release, one):
-    graded = grade_submission(release, [one]).owner
+def file_mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def area_under(values: np.ndarray, sizes: list[int]) -> float:
+    """Area under the learning curve over the logarithm of the training size, as a mean accuracy."""
+    x = np.log2(sizes)
+    return np.trapezoid(values, x) / (x[-1] - x[0])
+
+
+def test_accuracy_and_group_score_are_those_of_the_hidden_labels(release, one_column):
+    graded = grade_submission(release, [one_column]).owner
     assert graded.find("one", "accuracy").value == round(25 / 28, 3)
     assert graded.find("one", "group_accuracy").value == round(12 / 14, 3)
     assert [score.chance for score in graded.scores] == [0.5, 0.25]
     assert [score.n for score in graded.scores] == [28, 14]
 
 
-def test_the_area_is_the_leaderboards(release, five):
-    graded = grade_submission(release, [five]).owner
-    right = [14, 18, 21, 24, 26]
-    x = np.log2([2, 4, 8, 16, 32])
-    area = np.trapezoid(np.array(right) / 28, x) / (x[-1] - x[0])
+def test_the_area_is_the_leaderboards(release, five_columns):
+    graded = grade_submission(release, [five_columns]).owner
+    accuracies = np.array([14, 18, 21, 24, 26]) / 28
+    area = area_under(accuracies, [2, 4, 8, 16, 32])
     assert graded.main.metric == "auc"
     assert graded.main.value == pytest.approx(area, abs=0.0006)
     assert graded.sizes == {"xs": 2, "s": 4, "m": 8, "l": 16, "xl": 32}
 
 
 def test_the_area_is_a_weighted_mean_of_accuracies():
-    weights = curve_weights([160, 640, 2558, 10234, 40398])
+    sizes = [160, 640, 2558, 10234, 40398]
+    accuracies = np.array([0.55, 0.6, 0.65, 0.7, 0.8])
+    weights = curve_weights(sizes)
     assert weights.sum() == pytest.approx(1)
-    x = np.log2([160, 640, 2558, 10234, 40398])
-    values = np.array([0.55, 0.6, 0.65, 0.7, 0.8])
-    assert weights @ values == pytest.approx(np.trapezoid(values, x) / (x[-1] - x[0]))
+    assert weights @ accuracies == pytest.approx(area_under(accuracies, sizes))
 
 
-def test_intervals_hold_the_score_and_draw_twins_together(release, five):
-    for score in grade_submission(release, [five]).owner.scores:
-        assert score.low <= score.value <= score.high
-    whole = grade_submission(release, [five]).owner.find("xs", "accuracy")
-    assert whole.high - whole.low < 0.5
-
-
-def test_the_owners_numbers_are_rounded_to_a_tenth_of_a_point(release, five):
-    graded = grade_submission(release, [five], SAID).owner
+def test_intervals_hold_the_score_and_draw_twins_together(release, five_columns):
+    graded = grade_submission(release, [five_columns]).owner
     for score in graded.scores:
-        for number in (score.value, score.low, score.high, score.luck_corrected):
-            assert number == round(number, 3)
+        assert score.low <= score.value <= score.high
+    xs_accuracy = graded.find("xs", "accuracy")
+    assert xs_accuracy.high - xs_accuracy.low < 0.5
+
+
+def test_the_owners_numbers_are_rounded_to_a_tenth_of_a_point(release, five_columns):
+    graded = grade_submission(release, [five_columns], STATEMENT).owner
+    for score in graded.scores:
+        numbers = [score.value, score.low, score.high, score.luck_corrected]
+        assert numbers == [round(number, 3) for number in numbers]
 
 
 def test_files_for_some_sizes_have_no_area(release, tmp_path):
-    paths = []
-    for size in ("s", "xl"):
-        paths.append(tmp_path / f"p-{size}.lst")
-        paths[-1].write_text("\n".join(small.labels_with(small.answers(release), {1})))
+    content = "\n".join(small.labels_with(small.answers(release), {1}))
+    paths = [tmp_path / "p-s.lst", tmp_path / "p-xl.lst"]
+    for path in paths:
+        path.write_text(content)
     graded = grade_submission(release, paths).owner
     assert graded.main.size == "xl"
     assert graded.notes == ("no area under the learning curve: no predictions for xs, m, l",)
 
 
 def test_sizes_are_counted_where_the_manifest_does_not_say(release):
-    told = release_sizes(release)
+    sizes_of_manifest = release_sizes(release)
     manifest = json.loads((release / "manifest.json").read_text())
     del manifest["counts"]
     (release / "manifest.json").write_text(json.dumps(manifest))
-    assert release_sizes(release) == told
+    assert release_sizes(release) == sizes_of_manifest
 
 
-def test_one_trial_takes_nothing_off_and_more_take_more(release, one):
-    corrected = [
-        grade_submission(release, [one], Statement("x", "mc-sent", "none", trials)).owner.main.luck_corrected
-        for trials in (1, 10, 1000)
-    ]
-    assert corrected[0] == grade_submission(release, [one]).owner.main.value
-    assert corrected[0] > corrected[1] > corrected[2]
+def test_one_trial_takes_nothing_off_and_more_take_more(release, one_column):
+    corrected_scores = []
+    for trials in (1, 10, 1000):
+        statement = Statement("x", "mc-sent", "none", trials)
+        graded = grade_submission(release, [one_column], statement).owner
+        corrected_scores.append(graded.main.luck_corrected)
+    after_one, after_ten, after_thousand = corrected_scores
+    assert after_one == grade_submission(release, [one_column]).owner.main.value
+    assert after_one > after_ten > after_thousand
 
 
-def test_without_a_statement_nothing_is_said_of_luck(release, one):
-    graded = grade_submission(release, [one]).owner
+def test_without_a_statement_nothing_is_said_of_luck(release, one_column):
+    graded = grade_submission(release, [one_column]).owner
     assert graded.main.luck_corrected is None
     assert graded.p_luck is None
 
 
 def test_the_best_of_equal_trials_is_ahead_by_what_a_simulation_says():
-    drawn = np.random.default_rng(0).normal(size=(20_000, 60)).max(axis=1)
-    assert expected_best(60) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / math.sqrt(20_000))
+    best_draws = np.random.default_rng(0).normal(size=(20_000, 60)).max(axis=1)
+    standard_error = best_draws.std() / math.sqrt(20_000)
+    assert expected_best(60) == pytest.approx(best_draws.mean(), abs=4 * standard_error)
+
+
+def test_the_better_of_two_is_ahead_by_what_is_known_exactly():
     assert expected_best(2) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-4)
 
 
@@ -124,10 +143,13 @@ def test_equal_trials_corrected_for_luck_come_out_at_their_true_accuracy():
     n = 1767
     truth = 0.7
     trials = 20
-    best = rng.binomial(n, truth, size=(2000, trials)).max(axis=1) / n
-    corrected = [luck_corrected(score, math.sqrt(score * (1 - score) / n), trials, 0.5) for score in best]
-    assert best.mean() > truth + 0.015
-    assert np.mean(corrected) == pytest.approx(truth, abs=0.001)
+    best_scores = rng.binomial(n, truth, size=(2000, trials)).max(axis=1) / n
+    corrected_scores = []
+    for score in best_scores:
+        standard_error = math.sqrt(score * (1 - score) / n)
+        corrected_scores.append(luck_corrected(score, standard_error, trials, 0.5))
+    assert best_scores.mean() > truth + 0.015
+    assert np.mean(corrected_scores) == pytest.approx(truth, abs=0.001)
 
 
 def test_luck_never_takes_a_score_from_above_chance_to_below():
@@ -135,14 +157,16 @@ def test_luck_never_takes_a_score_from_above_chance_to_below():
     assert luck_corrected(0.45, 0.05, 100, 0.5) == 0.45
 
 
-def test_every_grading_is_logged_and_the_same_files_count_once(release, one, five):
-    grade_submission(release, [one], SAID)
-    grade_submission(release, [one])
-    graded = grade_submission(release, [five], SAID).public
-    assert (graded.gradings.different, graded.gradings.all, graded.gradings.by_name) == (2, 3, 2)
+def test_every_grading_is_logged_and_the_same_files_count_once(release, one_column, five_columns):
+    grade_submission(release, [one_column], STATEMENT)
+    grade_submission(release, [one_column])
+    graded = grade_submission(release, [five_columns], STATEMENT).public
+    gradings = graded.gradings
+    assert (gradings.different, gradings.all, gradings.by_name) == (2, 3, 2)
     log = hidden_folder(release) / "log.jsonl"
-    assert [json.loads(line)["name"] for line in log.read_text().splitlines()] == ["mine", None, "mine"]
-    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    names = [json.loads(line)["name"] for line in log.read_text().splitlines()]
+    assert names == ["mine", None, "mine"]
+    assert file_mode(log) == 0o600
 
 
 def test_a_malformed_submission_is_no_grading(release, tmp_path):
@@ -153,35 +177,45 @@ def test_a_malformed_submission_is_no_grading(release, tmp_path):
     assert not (hidden_folder(release) / "log.jsonl").exists()
 
 
-def test_the_outcome_of_problems_stays_with_the_hidden_labels(release, one, tmp_path):
-    graded = grade_submission(release, [one], SAID).owner
-    folder = hidden_folder(release)
-    outcome = kept_outcome(folder, graded.submission)["one"]
-    assert np.flatnonzero(~outcome).tolist() == [0, 1, 5]
+def test_the_outcome_of_problems_stays_with_the_hidden_labels(release, one_column):
+    graded = grade_submission(release, [one_column], STATEMENT).owner
+    hidden = hidden_folder(release)
+    outcome = kept_outcome(hidden, graded.submission)["one"]
+    wrong_rows = np.flatnonzero(~outcome).tolist()
+    assert wrong_rows == [0, 1, 5]
     assert group_accuracy(outcome, read_hidden(release).groups) == pytest.approx(12 / 14)
-    kept = folder / "graded" / f"{graded.submission}.json"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
-    content = json.loads(kept.read_text())
+    path = hidden / "graded" / f"{graded.submission}.json"
+    assert file_mode(path) == 0o600
+    assert file_mode(path.parent) == 0o700
+
+
+def test_an_outcome_that_an_earlier_version_wrote_is_read(release, one_column):
+    graded = grade_submission(release, [one_column], STATEMENT).owner
+    hidden = hidden_folder(release)
+    outcome = kept_outcome(hidden, graded.submission)["one"]
+    path = hidden / "graded" / f"{graded.submission}.json"
+    content = json.loads(path.read_text())
     assert list(content) == ["schema", "one"]
-    kept.write_text(json.dumps({"one": content["one"]}))  # as earlier versions wrote it
-    assert (kept_outcome(folder, graded.submission)["one"] == outcome).all()
+    del content["schema"]
+    path.write_text(json.dumps(content))
+    assert (kept_outcome(hidden, graded.submission)["one"] == outcome).all()
 
 
-def test_without_an_entry_no_outcome_is_kept(release, one):
-    graded = grade_submission(release, [one]).owner
+def test_without_an_entry_no_outcome_is_kept(release, one_column):
+    graded = grade_submission(release, [one_column]).owner
     assert kept_outcome(hidden_folder(release), graded.submission) is None
 
 
-def test_what_is_written_names_no_problem_and_no_label(release, one, tmp_path):
-    write_graded(grade_submission(release, [one], SAID).public, tmp_path / "graded.json")
+def test_what_is_written_names_no_problem_and_no_label(release, one_column, tmp_path):
+    write_graded(grade_submission(release, [one_column], STATEMENT).public, tmp_path / "graded.json")
     text = (tmp_path / "graded.json").read_text()
     assert not any(name in text for name in read_hidden(release).ids)
-    assert max(len(value) for value in json.loads(text).values() if isinstance(value, list)) <= 2
+    list_lengths = [len(value) for value in json.loads(text).values() if isinstance(value, list)]
+    assert max(list_lengths) <= 2
 
 
-def test_an_entry_reads_back(release, five, tmp_path):
-    graded = grade_submission(release, [five], SAID).public
+def test_an_entry_reads_back(release, five_columns, tmp_path):
+    graded = grade_submission(release, [five_columns], STATEMENT).public
     write_graded(graded, tmp_path / "graded.json")
     assert read_graded(tmp_path / "graded.json") == graded
 
@@ -194,7 +228,7 @@ def test_a_file_that_is_no_entry_is_refused_in_one_line(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         ("", "f", "d", 1),
         ("n", " ", "d", 1),
@@ -206,17 +240,17 @@ def test_a_file_that_is_no_entry_is_refused_in_one_line(tmp_path, content):
         ("n", "f" * 400, "d", 1),
     ],
 )
-def test_a_statement_must_say_something_on_one_line(said):
+def test_a_statement_must_say_something_on_one_line(fields):
     with pytest.raises(BadInput):
-        Statement(*said)
+        Statement(*fields)
 
 
-def test_missing_options_are_named(release, one, tmp_path):
+def test_missing_options_are_named(release, one_column, tmp_path):
     with pytest.raises(BadInput, match="must say --formalization, --trials"):
-        grade(release, [one], training_data="x", out=tmp_path / "graded.json")
+        grade(release, [one_column], training_data="x", out=tmp_path / "graded.json")
 
 
-def test_labels_can_stand_elsewhere(release, one, tmp_path):
-    there = tmp_path / "safe"
-    hidden_folder(release).rename(there)
-    assert grade_submission(release, [one], hidden=there).owner.main.value == round(25 / 28, 3)
+def test_labels_can_stand_elsewhere(release, one_column, tmp_path):
+    labels_folder = hidden_folder(release).rename(tmp_path / "safe")
+    graded = grade_submission(release, [one_column], hidden=labels_folder).owner
+    assert graded.main.value == round(25 / 28, 3)

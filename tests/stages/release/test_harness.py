@@ -22,19 +22,18 @@ pytest.importorskip("mlcroissant")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return write_release(
-        "open", tmp_path_factory.mktemp("made") / "open", settings=ReleaseSettings(name="open-wino", version="2.5")
-    )
+def release(tmp_path_factory):
+    settings = ReleaseSettings(name="open-wino", version="2.5")
+    return write_release("open", tmp_path_factory.mktemp("release") / "open", settings=settings)
 
 
 @pytest.fixture(scope="module")
-def utils(made):
-    return module_at(made.folder / "lm_eval" / "utils.py")
+def utils(release):
+    return module_at(release.folder / "lm_eval" / "utils.py")
 
 
-def test_every_function_that_the_task_names_is_there(made, utils):
-    task = read_yaml(made.folder / "lm_eval" / "open_wino.yaml")
+def test_every_function_that_the_task_names_is_there(release, utils):
+    task = read_yaml(release.folder / "lm_eval" / "open_wino.yaml")
     assert task["task"] == "open_wino"
     assert task["metadata"] == {
         "version": "2.5",
@@ -43,78 +42,98 @@ def test_every_function_that_the_task_names_is_there(made, utils):
         "formalization": "mc-mlm",
     }
     assert [metric["metric"] for metric in task["metric_list"]] == ["acc", "group_acc"]
-    named = [task[key] for key in task if str(task[key]).startswith("function ")]
-    named += [metric["aggregation"] for metric in task["metric_list"] if metric["aggregation"] != "mean"]
-    assert len(named) == 7
-    for name in named:
-        assert callable(getattr(utils, name.removeprefix("function utils.")))
+    aggregations = [metric["aggregation"] for metric in task["metric_list"]]
+    functions = [value for value in [*task.values(), *aggregations] if str(value).startswith("function ")]
+    assert len(functions) == 7
+    for function in functions:
+        assert callable(getattr(utils, function.removeprefix("function utils.")))
 
 
-def test_the_harness_gets_the_texts_that_winokit_score_would_ask_about(made, utils):
-    for problem, doc in zip(made.contents.files["dev"], utils.rows("dev.jsonl"), strict=True):
-        asked = SCORINGS["partial"].ask(problem, Setting())
-        assert [(request.context, request.text) for request in asked] == [
-            (context, utils.continuation(doc)) for context in utils.contexts(doc)
-        ]
+def test_the_harness_gets_the_texts_that_winokit_score_would_ask_about(release, utils):
+    for problem, doc in zip(release.contents.files["dev"], utils.rows("dev.jsonl"), strict=True):
+        requests = SCORINGS["partial"].ask(problem, Setting())
+        continuation = utils.continuation(doc)
+        assert [request.context for request in requests] == list(utils.contexts(doc))
+        assert all(request.text == continuation for request in requests)
         assert utils.right_place(doc) == problem.answer
 
 
 def test_a_right_answer_is_the_one_with_the_higher_score_and_a_tie_is_wrong(utils):
     doc = {"answer": 1, "group": "g", "group_size": 2}
-    assert utils.judged(doc, [(-3.0, False), (-2.0, True)]) == {"acc": 1.0, "group_acc": ("g", 2, 1.0)}
-    assert utils.judged(doc, [("-1.0", "False"), ("-2.0", "True")])["acc"] == 0.0
-    assert utils.judged(doc, [(-2.0, False), (-2.0, False)])["acc"] == 0.0
+    right = utils.judged(doc, [(-3.0, False), (-2.0, True)])
+    wrong_as_text = utils.judged(doc, [("-1.0", "False"), ("-2.0", "True")])
+    tie = utils.judged(doc, [(-2.0, False), (-2.0, False)])
+    assert right == {"acc": 1.0, "group_acc": ("g", 2, 1.0)}
+    assert wrong_as_text["acc"] == 0.0
+    assert tie["acc"] == 0.0
 
 
 def test_the_group_score_is_that_of_winokit(utils):
-    groups = ["a", "b", "a", "", "b", "c"]
+    sizes = {"a": 2, "b": 2, "c": 3}
+    groups = ["a", "b", "a", None, "b", "c"]
     right = [True, True, True, False, False, True]
-    sizes = {"a": 2, "b": 2, "": 1, "c": 3}
-    items = [[group, sizes[group], float(is_right)] for group, is_right in zip(groups, right, strict=True)]
-    named = [group or None for group in groups]
-    assert utils.group_accuracy(items) == group_accuracy(right, named, sizes) == 0.5
+    items = [["a", 2, 1.0], ["b", 2, 1.0], ["a", 2, 1.0], ["", 1, 0.0], ["b", 2, 0.0], ["c", 3, 1.0]]
+    assert utils.group_accuracy(items) == group_accuracy(right, groups, sizes) == 0.5
+
+
+def test_without_groups_there_is_no_group_score(utils):
     assert math.isnan(utils.group_accuracy([["", 1, 1.0]]))
 
 
-def test_solved_examples_come_from_training(made, utils):
-    where = made.contents.where
-    assert {where[doc["id"]] for doc in utils.rows("train.jsonl")} == {"train"}
-    assert {where[doc["id"]] for doc in utils.rows("dev.jsonl")} == {"dev"}
+def test_solved_examples_come_from_training(release, utils):
+    split_of = release.contents.where
+    assert {split_of[doc["id"]] for doc in utils.rows("train.jsonl")} == {"train"}
+    assert {split_of[doc["id"]] for doc in utils.rows("dev.jsonl")} == {"dev"}
 
 
-def test_what_partial_scoring_cannot_score_is_left_out(made, tmp_path):
+def test_what_partial_scoring_cannot_score_is_left_out(release, tmp_path):
     ends_in_blank = Problem("The jug was heavier, so Nora carried ", "", ("the jug", "the cup"), 0, "it")
-    other = ends_in_blank.replace(after=" home.")
-    rows = documents(Dataset([ends_in_blank, other]))
-    (tmp_path / "utils.py").write_bytes((made.folder / "lm_eval" / "utils.py").read_bytes())
+    goes_on = ends_in_blank.replace(after=" home.")
+    rows = documents(Dataset([ends_in_blank, goes_on]))
+    (tmp_path / "utils.py").write_bytes((release.folder / "lm_eval" / "utils.py").read_bytes())
     (tmp_path / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert [row["id"] for row in rows] == [ends_in_blank.id, other.id]
-    assert [doc["id"] for doc in module_at(tmp_path / "utils.py").rows("some.jsonl")] == [other.id]
+    docs = module_at(tmp_path / "utils.py").rows("some.jsonl")
+    assert [row["id"] for row in rows] == [ends_in_blank.id, goes_on.id]
+    assert [doc["id"] for doc in docs] == [goes_on.id]
 
 
-def test_the_inspect_task_compiles_and_reads_the_dev_set(made):
-    source = (made.folder / "inspect" / "open_wino.py").read_text()
+def test_the_inspect_task_compiles_and_reads_the_dev_set(release):
+    source = (release.folder / "inspect" / "open_wino.py").read_text()
     compile(source, "open_wino.py", "exec")
     assert "def open_wino():" in source
 
 
-def test_the_hub_is_told_of_columns_configurations_and_letters_that_are_there(made):
+def read_table(path):
+    """Rows of a Parquet file."""
     from pyarrow import parquet
 
-    told = read_yaml(made.folder / "eval.yaml")
-    assert told["evaluation_framework"] == "inspect-ai"
-    (task,) = told["tasks"]
-    front = (made.folder / "README.md").read_text("utf-8").split("---")[1]
-    configs = {config["config_name"]: config for config in yaml.safe_load(front)["configs"]}
-    (path,) = (file["path"] for file in configs[task["config"]]["data_files"] if file["split"] == task["split"])
-    rows = parquet.read_table(made.folder / path).to_pylist()
-    assert len(rows) == len(made.contents.files["dev"])
+    return parquet.read_table(path).to_pylist()
+
+
+def find_data_file(folder, config_name, split):
+    """Path of the file that the card names for a split of a configuration."""
+    front_matter = (folder / "README.md").read_text("utf-8").split("---")[1]
+    (config,) = [each for each in yaml.safe_load(front_matter)["configs"] if each["config_name"] == config_name]
+    (file,) = [each for each in config["data_files"] if each["split"] == split]
+    return folder / file["path"]
+
+
+def test_the_hub_is_told_of_columns_configurations_and_letters_that_are_there(release):
+    evaluation = read_yaml(release.folder / "eval.yaml")
+    assert evaluation["evaluation_framework"] == "inspect-ai"
+    (task,) = evaluation["tasks"]
+    rows = read_table(find_data_file(release.folder, task["config"], task["split"]))
+    assert len(rows) == len(release.contents.files["dev"])
     spec = task["field_spec"]
-    for row, problem in zip(rows, made.contents.files["dev"], strict=True):
+    for row, problem in zip(rows, release.contents.files["dev"], strict=True):
         assert {spec["input"], spec["target"], *spec["choices"], *spec["metadata"]} <= row.keys()
         assert [row[name] for name in spec["choices"]] == list(problem.candidates)
         assert row[spec["target"]] == "AB"[problem.answer]
-    assert {row["target"] for row in parquet.read_table(next(made.folder.rglob("test-*.parquet"))).to_pylist()} == {""}
+
+
+def test_the_test_on_the_hub_has_no_letters(release):
+    rows = read_table(next(release.folder.rglob("test-*.parquet")))
+    assert {row["target"] for row in rows} == {""}
 
 
 CHECK_HUB = """
@@ -130,18 +149,18 @@ print(len(samples), sorted({sample.target for sample in samples}), {len(sample.c
 
 
 @pytest.mark.slow
-def test_inspect_reads_what_the_hub_is_told(made):
+def test_inspect_reads_what_the_hub_is_told(release):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "pyarrow, inspect_ai._eval.task.hf")
-    path = next(made.folder.rglob("validation-*.parquet"))
-    ran = subprocess.run([python, "-c", CHECK_HUB, str(made.folder / "eval.yaml"), str(path)], capture_output=True)
+    path = next(release.folder.rglob("validation-*.parquet"))
+    ran = subprocess.run([python, "-c", CHECK_HUB, str(release.folder / "eval.yaml"), str(path)], capture_output=True)
     assert ran.returncode == 0, ran.stderr.decode()[-3000:]
     assert ran.stdout.decode() == "42 ['A', 'B'] {2}\n"
 
 
 @pytest.mark.slow
-def test_the_real_harness_runs_the_task_and_its_group_score_is_ours(made, tmp_path):
+def test_the_real_harness_runs_the_task_and_its_group_score_is_ours(release, tmp_path):
     python = harness_python("WINOKIT_HARNESS_PYTHON", "lm_eval")
-    moved = made.folder.rename(tmp_path / "somewhere else")
+    moved = release.folder.rename(tmp_path / "somewhere else")
     try:
         run_lm_eval(python, moved / "lm_eval", "open_wino", tmp_path / "tiny", tmp_path / "log")
         (results,) = (tmp_path / "log").rglob("results_*.json")
@@ -149,7 +168,7 @@ def test_the_real_harness_runs_the_task_and_its_group_score_is_ours(made, tmp_pa
         theirs = json.loads(results.read_text())["results"]["open_wino"]
         ours = audit(moved / "winogrande" / "dev.jsonl", predictions=[samples])
     finally:
-        moved.rename(made.folder)
+        moved.rename(release.folder)
     assert theirs["group_acc,none"] == ours.find("groups", "complete", "group_accuracy").value
     assert theirs["acc,none"] == ours.find("accuracy", "all", "accuracy").value
     assert ours.find("accuracy", "all", "accuracy").n == 42
@@ -174,22 +193,23 @@ print(json.dumps({name: one.value for name, one in log.results.scores[0].metrics
 
 
 @pytest.mark.slow
-def test_inspect_runs_the_task_and_its_group_score_is_ours(made, tmp_path):
+def test_inspect_runs_the_task_and_its_group_score_is_ours(release, tmp_path):
     python = harness_python("WINOKIT_INSPECT_PYTHON", "inspect_ai")
-    task = made.folder / "inspect" / "open_wino.py"
+    task = release.folder / "inspect" / "open_wino.py"
     ran = subprocess.run(
         [python, "-c", RUN_INSPECT, str(task), str(tmp_path / "log")], capture_output=True, text=True, cwd=tmp_path
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     theirs = json.loads(ran.stdout.splitlines()[-1])
     (log,) = (tmp_path / "log").iterdir()
-    ours = audit(load(made.folder / "winogrande" / "dev.jsonl"), predictions=[log])
+    ours = audit(load(release.folder / "winogrande" / "dev.jsonl"), predictions=[log])
     assert theirs["group_accuracy"] == pytest.approx(ours.find("groups", "complete", "group_accuracy").value)
     assert theirs["accuracy"] == pytest.approx(ours.find("accuracy", "all", "accuracy").value)
     assert 0 < theirs["group_accuracy"] < theirs["accuracy"] < 1
 
 
-def test_tasks_need_nothing_of_winokit(made):
+def test_tasks_need_nothing_of_winokit(release):
     for path in ("lm_eval/utils.py", "inspect/open_wino.py"):
-        assert "import winokit" not in (made.folder / path).read_text()
-        assert "from winokit" not in (made.folder / path).read_text()
+        source = (release.folder / path).read_text()
+        assert "import winokit" not in source
+        assert "from winokit" not in source

@@ -1,4 +1,4 @@
-"""Hidden labels: readable by their owner alone, and only with the release they belong to."""
+"""Hidden labels are readable by their owner alone, and only with the release they belong to."""
 
 import json
 import stat
@@ -64,18 +64,18 @@ def test_the_hash_of_the_manifest_can_bind_them(release):
 
 
 def test_labels_of_another_version_are_refused(release, tmp_path):
-    other = small.small_release(tmp_path / "v2", about={"version": "2.0"})
+    other_release = small.small_release(tmp_path / "v2", about={"version": "2.0"})
     with pytest.raises(BadInput, match=r"another release: its version is '1\.0'"):
-        read_hidden(other, hidden_folder(release))
+        read_hidden(other_release, hidden_folder(release))
 
 
 def test_labels_that_say_no_schema_are_read(release):
     path = hidden_folder(release) / "release.json"
     about = json.loads(path.read_text())
-    known = read_hidden(release)
+    labels = read_hidden(release)
     assert about.pop("schema") == SCHEMA
     path.write_text(json.dumps(about))
-    assert read_hidden(release) == known
+    assert read_hidden(release) == labels
 
 
 def test_labels_in_another_order_are_refused(release):
@@ -92,9 +92,9 @@ def test_labels_in_another_order_are_refused(release):
 
 
 def test_labels_of_other_problems_are_refused(release, tmp_path):
-    more = small.small_release(tmp_path / "more", tests=15)
+    larger = small.small_release(tmp_path / "more", tests=15)
     with pytest.raises(BadInput, match="labels of 28 problems for the 30"):
-        read_hidden(more, hidden_folder(release))
+        read_hidden(larger, hidden_folder(release))
 
 
 def test_missing_labels_say_who_can_grade(release):

@@ -1,4 +1,4 @@
-"""The manifest tells whether files are the same; verify tells whether they are as a release must be."""
+"""The manifest tells whether files were changed, and verify whether they are as a release must be."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support import small
 
+from winokit.data.checks.checkup import Finding
 from winokit.errors import BadInput
 from winokit.stages.release.manifest import (
     FILES,
@@ -26,24 +27,31 @@ def release(tmp_path) -> Path:
 
 
 def rows(release: Path, name: str) -> list[dict]:
-    return [json.loads(line) for line in (release / "winogrande" / f"{name}.jsonl").read_text().splitlines()]
+    path = release / "winogrande" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def rewrite(release: Path, name: str, changed: list[dict]) -> None:
+def rewrite(release: Path, name: str, rows: list[dict]) -> None:
     """Put other rows into a file, its labels too, and let the manifest agree."""
-    small.write_lines(release / "winogrande" / f"{name}.jsonl", changed)
+    folder = release / "winogrande"
+    small.write_lines(folder / f"{name}.jsonl", rows)
     if name != "test":
-        labels = "".join(f"{row['answer']}\n" for row in changed)
-        (release / "winogrande" / f"{name}-labels.lst").write_text(labels)
+        labels = "".join(f"{row['answer']}\n" for row in rows)
+        (folder / f"{name}-labels.lst").write_text(labels)
     small.remake_manifest(release)
 
 
+def warnings_of(release: Path, hidden: Path | None = None) -> list[Finding]:
+    return [finding for finding in verify(release, hidden=hidden).findings if finding.warns]
+
+
 def complaints(release: Path) -> set[str]:
-    return {finding.check for finding in verify(release).findings if finding.warns}
+    """Names of the checks that warn of something."""
+    return {finding.check for finding in warnings_of(release)}
 
 
 def test_a_release_as_it_was_made_has_no_finding(release):
-    assert [finding for finding in verify(release).findings if finding.warns] == []
+    assert warnings_of(release) == []
 
 
 def test_two_manifests_of_the_same_files_have_the_same_bytes(release):
@@ -73,7 +81,7 @@ def test_about_may_not_take_the_manifests_own_words(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         (lambda folder: (folder / "README.md").unlink(), "missing"),
         (lambda folder: (folder / "README.md").write_text("# Small\n"), "the same size"),
@@ -82,9 +90,10 @@ def test_about_may_not_take_the_manifests_own_words(tmp_path):
         (lambda folder: (folder / "link.md").symlink_to(folder / "README.md"), "extra"),
     ],
 )
-def test_a_missing_changed_or_extra_file_is_found(release, change, said):
+def test_a_missing_changed_or_extra_file_is_found(release, change, reason):
     change(release)
-    assert [said in finding.message for finding in verify(release).findings if finding.check == "files"] == [True]
+    (finding,) = [finding for finding in verify(release).findings if finding.check == "files"]
+    assert reason in finding.message
 
 
 def test_a_file_that_became_a_link_is_found(release, tmp_path):
@@ -128,19 +137,24 @@ def test_a_size_that_cuts_a_group_in_two_is_found(release):
 
 
 def test_an_id_that_is_not_that_of_its_text_is_found(release):
-    first, *rest = rows(release, "dev")
-    rewrite(release, "dev", [first | {"sentence": first["sentence"] + " Truly."}, *rest])
+    first, *later_rows = rows(release, "dev")
+    rewrite(release, "dev", [first | {"sentence": first["sentence"] + " Truly."}, *later_rows])
     assert "ids" in complaints(release)
 
 
 def test_an_id_that_ends_in_the_answer_is_found(release):
-    rewrite(release, "test", [row | {"qID": f"g{n // 2}-{n % 2 + 1}"} for n, row in enumerate(rows(release, "test"))])
+    test = rows(release, "test")
+    for number, row in enumerate(test):
+        group = number // 2
+        label = number % 2 + 1
+        row["qID"] = f"g{group}-{label}"
+    rewrite(release, "test", test)
     assert "ids" in complaints(release)
 
 
 def test_an_answer_in_the_test_file_is_found(release):
-    first, *rest = rows(release, "test")
-    rewrite(release, "test", [first | {"answer": "1"}, *rest])
+    first, *later_rows = rows(release, "test")
+    rewrite(release, "test", [first | {"answer": "1"}, *later_rows])
     assert "answers" in complaints(release)
 
 
@@ -178,7 +192,10 @@ def test_problems_that_are_not_those_of_the_content_hash_are_found(release):
     about = small.ABOUT | {"content_hash": content_hash(hashes)}
     small.remake_manifest(release, about)
     assert complaints(release) == set()
-    rewrite(release, "dev", [row | {"answer": str(3 - int(row["answer"]))} for row in rows(release, "dev")])
+    dev = rows(release, "dev")
+    for row in dev:
+        row["answer"] = str(3 - int(row["answer"]))
+    rewrite(release, "dev", dev)
     small.remake_manifest(release, about)
     assert complaints(release) == {"files"}
 
@@ -220,9 +237,9 @@ def test_a_lineage_that_places_a_problem_elsewhere_is_found(release):
 
 
 def test_hidden_labels_of_another_release_are_found(release):
-    other = small.small_release(release.with_name("other"), about={"version": "2.0"})
-    findings = verify(release, hidden=other.with_name("other.hidden")).findings
-    assert ["another release" in finding.message for finding in findings if finding.warns] == [True]
+    other_release = small.small_release(release.with_name("other"), about={"version": "2.0"})
+    (finding,) = warnings_of(release, hidden=other_release.with_name("other.hidden"))
+    assert "another release" in finding.message
 
 
 def test_hidden_labels_that_others_can_read_are_found(release):
@@ -237,7 +254,7 @@ def test_an_unreadable_file_is_a_finding_and_no_end(release):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         (None, "no manifest.json"),
         ("{", "cannot be read"),
@@ -245,11 +262,11 @@ def test_an_unreadable_file_is_a_finding_and_no_end(release):
         ('{"schema": 9, "files": {}}', "schema 9"),
     ],
 )
-def test_a_folder_that_is_no_release_is_refused_in_one_line(release, content, said):
+def test_a_folder_that_is_no_release_is_refused_in_one_line(release, content, reason):
     (release / MANIFEST).unlink()
     if content is not None:
         (release / MANIFEST).write_text(content)
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=reason):
         verify(release)
 
 
