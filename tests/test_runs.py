@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from runs import page, protocol, store, tables, trigrams, winogrande
+from runs import naturalness, page, protocol, store, tables, trigrams, winogrande
 from runs.__main__ import TOOLS, main
 from runs.protocol import protocols
 from winokit.errors import BadInput
@@ -172,6 +173,22 @@ def test_a_store_comes_back_as_it_was_put(tmp_path):
         "high": 0.9,
         "chance": 0.5,
     }
+
+
+@pytest.mark.parametrize("models", [["builtin"], ["builtin", "SmolLM2"], ["builtin", "SmolLM2", "another"]])
+def test_accuracy_by_surprisal_names_each_dataset_once_on_its_first_line(models, tmp_path):
+    stored = store.Store(tables.RESULTS / "naturalness-texts.json")
+    results = store.Store(tmp_path / "results.json")
+    for name in naturalness.SETS:
+        record = stored[tables.key(name, "builtin")]
+        results.put(*(replace(record, key=tables.key(name, model)) for model in models))
+    _, _, *lines = naturalness.show_accuracy(results).splitlines()
+    datasets = [line.split("|")[1].strip() for line in lines]
+    lines_per_dataset = len(models) * len(naturalness.SORTED_BY)
+    expected = []
+    for heading in ("WSC (273)", "DPR test (564)", "WinoGrande dev (1,267)"):
+        expected += [heading, *[""] * (lines_per_dataset - 1)]
+    assert datasets == expected
 
 
 # The command
