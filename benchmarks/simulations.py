@@ -333,7 +333,7 @@ def curves(times: int = TIMES) -> Iterator[Measured]:
     from curve_bands import World, covered
 
     for restarts, spread in ((3, 0.1), (3, 0.3), (5, 0.3)):
-        for name, share_kept in covered(World(restarts, 150, spread), max(times // 5, 20)).items():
+        for name, share_kept in covered(World(restarts, 150, restart=spread), max(times // 5, 20)).items():
             setting = f"{name}, {restarts} restarts, spread {spread} logits"
             yield Measured("learning curve", setting, "0.95", share_kept)
 
