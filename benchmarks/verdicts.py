@@ -382,7 +382,10 @@ def copied(scorer: Draw) -> Draw:
 
 
 def _is_first_of_group(study: Study, rng: np.random.Generator) -> np.ndarray:
-    """Whether each problem is the first of its group; nothing is drawn."""
+    """Whether each problem is the first of its group.
+
+    Nothing is drawn.
+    """
     return np.append(True, study.group[1:] != study.group[:-1])
 
 
@@ -724,7 +727,10 @@ Task = tuple[str, float, int]
 
 
 def _measure_cell(task: Task, times: int, seed: int) -> Cell:
-    """Measure one cell; debiasing is repeated as often as its task says, not `times` times."""
+    """Measure one cell.
+
+    Debiasing is repeated as often as its task says, not `times` times.
+    """
     kind, setting, n = task
     if kind == "judge":
         return judge(NATURES[int(setting)], n, times, seed)
