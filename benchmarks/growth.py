@@ -98,7 +98,7 @@ def grading(data: Path, place: Path) -> Callable[[], object]:
     release = write_release(load(data), place / "release")
     submission = place / "predictions.lst"
     write_labels(submission, len(release.contents.files["test"]), np.random.default_rng(0))
-    about = {"model": "coin", "formalization": "none", "training_data": "none", "trials": 1}
+    about = {"system": "coin", "formalization": "none", "training_data": "none", "trials": 1}
     return lambda: grade(place / "release", [submission], owner=True, **about)
 
 
