@@ -1,4 +1,4 @@
-"""A crowd at work on one server: errors, lost or doubled submissions, places given twice, and how long it takes.
+"""Put a crowd to work on one server: errors, lost or doubled submissions, places given twice, and waiting times.
 
 python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 60] [--think 1 5] [--seed 0]
                              [--steps 8] [--step-seconds 20] [--kill] [--prefill 50000] [--requesters 8] [--quick]
@@ -6,13 +6,13 @@ python benchmarks/collect.py [--db sqlite|postgres] [--workers 200] [--seconds 6
 
 The server is `winokit collect serve` in a process of its own; the crowd is another process, on loopback. Everybody
 takes a task, reads it, thinks for a while, hands it in and gets the next; one in seven tasks is writing, with feedback
-and a draft on the way, and one in fifty is handed in twice at once, as by a double click. What counts as handed in is
-what the crowd got an answer for; what is there is looked up in the database at the end. Then thinking gets shorter,
-step by step, until one in twenty waits longer than 250 ms. `--kill` ends the server with SIGKILL in the middle of the
-first part and starts it again; whoever got no answer sends the same again, as people do.
+and a draft on the way, and one in fifty is handed in twice at once, as by a double click. A task counts as handed in if
+the crowd got an answer for it; the database is compared with that at the end. Then thinking gets shorter, step by step,
+until one in twenty waits longer than 250 ms. `--kill` ends the server with SIGKILL in the middle of the first part and
+starts it again; whoever got no answer sends the same again, as people do.
 
-`--prefill PAIRS` plays the first part twice, with an empty study and with one that so many pairs and three votes on
-each twin have come into, while requesters look at every page of theirs; and says how long each page took in both.
+`--prefill PAIRS` plays the first part twice, with an empty study and with one that has so many pairs and three votes on
+each twin, while requesters look at all their pages; it prints how long each page took in both.
 """
 
 import argparse
@@ -52,11 +52,14 @@ IDLE_SECONDS = 3
 DAYS = 60
 POURED = (Worker, Group, ProblemRow, Task, Lease, Submission, Vote, Payment)
 LOST = (OSError, asyncio.IncompleteReadError)
-WRITING, TWICE = 1 / 7, 1 / 50
+WRITING = 1 / 7
+"""Share of tasks that are writing."""
+TWICE = 1 / 50
+"""Share of forms that are sent twice at once."""
 WORDS = "before yesterday someone quietly repaired everything".split()
 TOKEN = re.compile(r'name="csrf" value="(\w+)"')
 HEADERS = re.compile(r"\r\n(content-length|location|set-cookie): ([^\r]*)")
-"""What the crowd needs to know of an answer, in the small letters that uvicorn writes."""
+"""Headers of an answer that the crowd reads, in the small letters that uvicorn writes."""
 BALLOT = {"choice": "0", "equally_plausible": "no", "local_decides": "no"}
 PASSWORD = "eight terriers near the gate"
 LOOKED_AT = (
@@ -77,7 +80,7 @@ LOOKED_AT = (
     "/invites",
     "/export",
 )
-"""What requesters look at, under /requester."""
+"""Pages that requesters look at, under /requester."""
 FREE_TWINS = 20_000
 CONFIG = {
     "tasks": {"twins": FREE_TWINS, "social_share": 0},
@@ -88,9 +91,10 @@ CONFIG = {
 
 
 def twins(number: int) -> dict[str, str]:
-    """A pair like no other."""
-    own = "".join(chr(ord("a") + int(digit)) for digit in str(number))
-    first = f"The terrier and the spaniel {' '.join(word + own for word in WORDS)} near the gate and _ had never eaten."
+    """Form fields of a pair whose words differ from those of every other number."""
+    suffix = "".join(chr(ord("a") + int(digit)) for digit in str(number))
+    words = " ".join(word + suffix for word in WORDS)
+    first = f"The terrier and the spaniel {words} near the gate and _ had never eaten."
     return {
         "first": first,
         "second": first.replace("never", "always"),
@@ -109,43 +113,42 @@ class Server:
         with socket.socket() as free:
             free.bind((HOST, 0))
             self.port = free.getsockname()[1]
-        self.said = folder.parent / "server.txt"
-        named = [*(["--db", db] if db else []), *(["--processes", str(processes)] if processes else [])]
-        self.command = [
-            sys.executable,
-            "-m",
-            "winokit",
-            "collect",
-            "serve",
-            str(folder),
-            "--port",
-            str(self.port),
-            *named,
-        ]
+        self.log = folder.parent / "server.txt"
+        self.command = [sys.executable, "-m", "winokit", "collect", "serve", str(folder), "--port", str(self.port)]
+        if db:
+            self.command += ["--db", db]
+        if processes:
+            self.command += ["--processes", str(processes)]
         self.start()
 
     def start(self) -> None:
-        with self.said.open("a") as said:
-            self.process = subprocess.Popen(self.command, stdout=said, stderr=said)
+        """Start the server, and wait until it takes connections."""
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
         while socket.socket().connect_ex((HOST, self.port)):
             if self.process.poll() is not None:
-                raise SystemExit(self.said.read_text())
+                raise SystemExit(self.log.read_text())
             time.sleep(0.05)
 
     def processes(self) -> list[int]:
-        """The one that was started, and those that it has started."""
+        """Process ids of the server and its children."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [self.process.pid, *map(int, children.split())]
 
     def kill(self) -> None:
+        """End all its processes with SIGKILL."""
         for process in self.processes():
             os.kill(process, signal.SIGKILL)
         self.process.wait()
 
     def cpu_seconds(self) -> float:
         """CPU seconds of all server processes so far."""
-        stats = [Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split() for process in self.processes()]
-        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+        ticks = 0
+        for process in self.processes():
+            _, fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)
+            user_ticks, system_ticks = fields.split()[11:13]
+            ticks += int(user_ticks) + int(system_ticks)
+        return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -156,7 +159,7 @@ class Tally:
     waited: list[float] = field(default_factory=list)
     """Milliseconds from sending a form to the answer."""
     in_time: int = 0
-    """How many of them were in before the time was over; the others had been begun by then."""
+    """Number of answers before the time was over; the other forms had been begun by then."""
     pages: int = 0
     computed: float = 0.0
     """Seconds that the crowd itself has computed: it shares the cores with what is measured."""
@@ -171,10 +174,12 @@ class Tally:
 
     @property
     def rate(self) -> float:
+        """Submissions a second."""
         return self.in_time / self.seconds
 
-    def told(self) -> str:
-        p50, p95, most = np.percentile(self.waited, [50, 95, 100]) if self.waited else (np.nan,) * 3
+    def summary(self) -> str:
+        """One line of counts and waiting times."""
+        p50, p95, most = np.percentile(self.waited or [np.nan], [50, 95, 100])
         return (
             f"{len(self.waited):6,} submissions  {self.rate:6.1f}/s  "
             f"p50 {p50:6.1f}  p95 {p95:6.1f}  max {most:7.1f} ms  {sum(self.errors.values())} errors"
@@ -182,11 +187,16 @@ class Tally:
 
     @property
     def is_fast(self) -> bool:
-        return not self.errors and bool(self.waited) and float(np.percentile(self.waited, 95)) < LIMIT_MS
+        """Whether 95 % of the forms were answered within `LIMIT_MS`, and nothing failed."""
+        if self.errors or not self.waited:
+            return False
+        return float(np.percentile(self.waited, 95)) < LIMIT_MS
 
 
 @dataclass(frozen=True)
 class Answer:
+    """The server's answer to a request."""
+
     status: int
     location: str
     body: bytes
@@ -205,25 +215,32 @@ class Browser:
         self.idle: list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def request(self, method: str, place: str, fields: dict[str, str] | None = None) -> Answer:
-        """Send one request on a connection of its own, and return LOST if the server does not answer."""
-        reader, writer = await self.line()
+        """Send one request, with form fields if it has any. Raises one of LOST if the server does not answer."""
+        reader, writer = await self.connection()
         try:
-            writer.write(self.written(method, place, fields))
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            writer.write(self.request_bytes(method, place, fields))
+            head_bytes = await reader.readuntil(b"\r\n\r\n")
+            head = head_bytes.decode("latin-1")
             headers = HEADERS.findall(head)
-            body = await reader.readexactly(int(dict(headers).get("content-length", 0)))
+            length = int(dict(headers).get("content-length", 0))
+            body = await reader.readexactly(length)
         except LOST:
             writer.close()
             raise
         self.idle.append((time.monotonic(), reader, writer))
         for name, value in headers:
             if name == "set-cookie":
-                cookie, _, content = value.partition(";")[0].partition("=")
+                pair, _, _ = value.partition(";")
+                cookie, _, content = pair.partition("=")
                 self.cookies[cookie] = content
-        return Answer(int(head.split(" ", 2)[1]), dict(headers).get("location", ""), body)
+        _, status, _ = head.split(" ", 2)
+        return Answer(int(status), dict(headers).get("location", ""), body)
 
-    async def line(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A line that the server has not given up, as it does after five seconds without a word."""
+    async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Take an idle connection, or open one.
+
+        Old ones are closed, since the server gives up connections that are idle for five seconds.
+        """
         while self.idle:
             since, reader, writer = self.idle.pop()
             if time.monotonic() - since < IDLE_SECONDS and not reader.at_eof():
@@ -231,7 +248,8 @@ class Browser:
             writer.close()
         return await asyncio.open_connection(HOST, self.port)
 
-    def written(self, method: str, place: str, fields: dict[str, str] | None) -> bytes:
+    def request_bytes(self, method: str, place: str, fields: dict[str, str] | None) -> bytes:
+        """Bytes of a request, a form if there are fields."""
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         body = "" if fields is None else urlencode(fields)
         head = [f"{method} {place} HTTP/1.1", f"Host: {HOST}:{self.port}", f"Cookie: {cookies}"]
@@ -244,12 +262,15 @@ class Person:
     """Somebody in the crowd, with a browser and a habit of thinking."""
 
     def __init__(self, number: int, seed: int, browser: Browser) -> None:
-        self.browser, self.random = browser, random.Random(f"{seed} {number}")
+        self.browser = browser
+        self.random = random.Random(f"{seed} {number}")
         self.numbers = count(1_000_000 * (1 + number + 1000 * seed))
         self.csrf = ""
-        self.tally, self.until = Tally(), 0.0
+        self.tally = Tally()
+        self.until = 0.0
 
     async def join(self, path: str) -> None:
+        """Follow an invitation, agree and answer the screening."""
         steps = [
             (path, {}),
             ("/consent", {"agree": "yes"}),
@@ -263,31 +284,41 @@ class Person:
         self.csrf = TOKEN.findall((await self.browser.request("GET", "/begin")).text)[0]
 
     async def work(self, until: float, think: tuple[float, float]) -> Tally:
-        """Take tasks and hand them in until the time is over."""
-        self.tally, self.until = Tally(), until
+        """Take tasks and hand them in until `until` by the monotonic clock.
+
+        `think` has the least and the most seconds of thinking.
+        """
+        self.tally = Tally()
+        self.until = until
         await asyncio.sleep(self.random.uniform(0, think[1]))
         place = ""
         while time.monotonic() < until:
-            wanted = ("write", "validate") if self.random.random() < WRITING else ("validate", "write")
-            if not place.startswith("/task/") or wanted[0] == "write":
-                place = await self.take(wanted)
+            will_write = self.random.random() < WRITING
+            kinds = ("write", "validate") if will_write else ("validate", "write")
+            if will_write or not place.startswith("/task/"):
+                place = await self.take(kinds)
             await self.ask("GET", place)
-            place = await (self.write if place.endswith("/write") else self.vote)(place, think)
+            if place.endswith("/write"):
+                place = await self.write(place, think)
+            else:
+                place = await self.vote(place, think)
         return self.tally
 
-    async def take(self, wanted: tuple[str, str]) -> str:
-        """Take a task of the first wanted kind there is, and return its address."""
-        for kind in wanted:
+    async def take(self, kinds: tuple[str, str]) -> str:
+        """Take a task of the first of these kinds that is left, and return its address."""
+        for kind in kinds:
             place = await self.send(f"/begin/{kind}", {})
             if place.startswith("/task/"):
                 return place
         raise AssertionError("nothing left to do: ask for more twins in CONFIG")
 
     async def vote(self, place: str, think: tuple[float, float]) -> str:
+        """Think, hand in a vote, and return the next address."""
         await self.pause(think)
         return await self.hand_in(place, BALLOT)
 
     async def write(self, place: str, think: tuple[float, float]) -> str:
+        """Think, ask for feedback, save a draft, hand in a pair, and return the next address."""
         fields = twins(next(self.numbers))
         await self.pause(think)
         for last in ("feedback", "draft"):
@@ -300,7 +331,8 @@ class Person:
         """Hand in a form, now and then twice at once, and return the next address."""
         times = 2 if self.random.random() < TWICE else 1
         start = time.perf_counter()
-        places = await asyncio.gather(*(self.send(place, fields) for _ in range(times)))
+        forms = [self.send(place, fields) for _ in range(times)]
+        places = await asyncio.gather(*forms)
         if all(places):
             self.tally.waited.append(1000 * (time.perf_counter() - start))
             self.tally.in_time += time.monotonic() < self.until
@@ -308,13 +340,14 @@ class Person:
         return places[0] or "/begin"
 
     async def send(self, place: str, fields: dict[str, str]) -> str:
-        """Send a form, and return the address it leads to, or nothing if it was refused."""
+        """Send a form, and return the address it leads to, or an empty text if it was refused."""
         answer = await self.ask("POST", place, {**fields, "csrf": self.csrf}, expected=303)
         return answer.location
 
     async def ask(self, method: str, place: str, fields: dict[str, str] | None = None, expected: int = 200) -> Answer:
-        """One request, sent again where the server was gone."""
-        page = f"{method} {re.sub('/task/[^/]+', '/task', place)}"
+        """Send a request, again and again while the server is gone, and count a status other than expected."""
+        path = re.sub("/task/[^/]+", "/task", place)
+        page = f"{method} {path}"
         start = time.perf_counter()
         while True:
             try:
@@ -323,13 +356,15 @@ class Person:
             except LOST:
                 self.tally.retried += 1
                 await asyncio.sleep(0.2)
+        milliseconds = 1000 * (time.perf_counter() - start)
         self.tally.pages += 1
-        self.tally.by_page[page].append(1000 * (time.perf_counter() - start))
+        self.tally.by_page[page].append(milliseconds)
         if answer.status != expected:
             self.tally.errors[f"{page}: {answer.status}"] += 1
         return answer
 
     async def pause(self, think: tuple[float, float]) -> None:
+        """Sleep for a random time between the least and the most seconds."""
         await asyncio.sleep(self.random.uniform(*think))
 
 
@@ -337,62 +372,82 @@ class Looker(Person):
     """A requester, who looks at one page after the other."""
 
     async def join(self, path: str) -> None:
+        """Log in, and read the codes of the workers."""
         page = await self.browser.request("GET", path)
         account = {"name": "ada", "password": PASSWORD, "csrf": TOKEN.findall(page.text)[0]}
         answer = await self.browser.request("POST", path, account)
         assert answer.status == 303, answer.text
-        listed = await self.browser.request("GET", "/requester/workers")
-        self.codes = re.findall(r'"/requester/workers/([^"/]+)"', listed.text)
+        worker_list = await self.browser.request("GET", "/requester/workers")
+        self.codes = re.findall(r'"/requester/workers/([^"/]+)"', worker_list.text)
 
     async def work(self, until: float, think: tuple[float, float]) -> Tally:
-        self.tally, pages = Tally(), []
+        """Look at all pages in a random order, again and again, until the time is over."""
+        self.tally = Tally()
+        pages: list[str] = []
         while time.monotonic() < until:
             pages = pages or self.random.sample(LOOKED_AT, len(LOOKED_AT))
-            code, problem = self.random.choice(self.codes), self.random.randint(100, 199)
+            code = self.random.choice(self.codes)
+            problem = self.random.randint(100, 199)
             page = pages.pop()
+            place = f"/requester{page}".format(code=code, problem=problem)
             await self.pause(think)
             start = time.perf_counter()
-            answer = await self.browser.request("GET", f"/requester{page}".format(code=code, problem=problem))
-            self.tally.by_page[f"GET /requester{page}"].append(1000 * (time.perf_counter() - start))
+            answer = await self.browser.request("GET", place)
+            milliseconds = 1000 * (time.perf_counter() - start)
+            self.tally.by_page[f"GET /requester{page}"].append(milliseconds)
             if answer.status != 200:
                 self.tally.errors[f"{page}: {answer.status}"] += 1
         return self.tally
 
 
 async def crowd(port: int, paths: list[str], requesters: int, seed: int, line: Connection) -> None:
-    """Let everybody in, then work as often as the other side of the line asks for it."""
-    people = [Person(number, seed, Browser(port)) for number in range(len(paths))]
-    people += [Looker(len(paths) + number, seed, Browser(port)) for number in range(requesters)]
-    doors = list(zip(people, paths, strict=False))
-    for start in range(0, len(doors), 20):
-        await asyncio.gather(*(person.join(path) for person, path in doors[start : start + 20]))
-    for looker in people[len(paths) :]:  # one after the other: six logins with one name at once look like guessing
+    """Let everybody in, send "ready", then work once for every message on the line until one is None.
+
+    A message has the seconds of work and of thinking; a tally of all people is sent back. A person follows each path.
+    """
+    persons = [Person(number, seed, Browser(port)) for number in range(len(paths))]
+    lookers = [Looker(len(paths) + number, seed, Browser(port)) for number in range(requesters)]
+    invitations = list(zip(persons, paths, strict=True))
+    for start in range(0, len(invitations), 20):
+        batch = invitations[start : start + 20]
+        await asyncio.gather(*(person.join(path) for person, path in batch))
+    for looker in lookers:  # one after the other: six logins with one name at once look like guessing
         await looker.join("/login")
     line.send("ready")
-    while (asked := await asyncio.to_thread(line.recv)) is not None:
-        seconds, think = asked
-        start, computed = time.monotonic(), time.process_time()
-        tallies = await asyncio.gather(*(person.work(start + seconds, think) for person in people))
-        whole = Tally(seconds, computed=time.process_time() - computed)
-        for tally in tallies:
-            whole.waited += tally.waited
-            whole.in_time += tally.in_time
-            whole.pages += tally.pages
-            whole.answered |= tally.answered
-            whole.retried += tally.retried
-            whole.errors += tally.errors
-            for page, waited in tally.by_page.items():
-                whole.by_page[page] += waited
-        line.send(whole)
+    people = [*persons, *lookers]
+    while (message := await asyncio.to_thread(line.recv)) is not None:
+        seconds, think = message
+        until = time.monotonic() + seconds
+        cpu_start = time.process_time()
+        tallies = await asyncio.gather(*(person.work(until, think) for person in people))
+        computed = time.process_time() - cpu_start
+        line.send(sum_tallies(tallies, seconds, computed))
+
+
+def sum_tallies(tallies: list[Tally], seconds: float, computed: float) -> Tally:
+    """Tally of everybody together, with the seconds of the part and the CPU seconds of the crowd."""
+    total = Tally(seconds, computed=computed)
+    for tally in tallies:
+        total.waited += tally.waited
+        total.in_time += tally.in_time
+        total.pages += tally.pages
+        total.answered |= tally.answered
+        total.retried += tally.retried
+        total.errors += tally.errors
+        for page, waited in tally.by_page.items():
+            total.by_page[page] += waited
+    return total
 
 
 def run_crowd(*args) -> None:
+    """Run `crowd` in a process of its own."""
     asyncio.run(crowd(*args))
 
 
 def to_judge(study: Study, pairs: int) -> set[str]:
-    """Add twins to judge from the first moment on, and return the tasks they were written in."""
-    author, tokens = workers.join(study, "links"), set()
+    """Add twins that can be judged from the first moment on, and return the tokens of their writing tasks."""
+    author = workers.join(study, "links")
+    tokens = set()
     workers.consent(study, author.id)
     workers.screen(study, author.id, native_speaker=True, has_seen_wsc=False)
     for number in range(pairs):
@@ -403,64 +458,111 @@ def to_judge(study: Study, pairs: int) -> set[str]:
 
 
 class Past:
-    """Rows that came into a study before, by table, and written table by table, since going through the pages would
-    take hours. Votes are those of people who are right nine times in ten."""
+    """Rows of a study's past, by table.
+
+    They are written table by table, since going through the pages would take hours. Votes are those of people who are
+    right nine times in ten.
+    """
 
     def __init__(self, study: Study, people: int, seed: int) -> None:
-        self.study, self.random, self.tokens = study, random.Random(seed), set()
+        self.study = study
+        self.random = random.Random(seed)
+        self.tokens: set[str] = set()
         self.rows: dict[type, list[dict]] = {table: [] for table in POURED}
         with study.store.read() as session:
-            self.last = {table: session.scalar(select(func.max(table.id))) or 0 for table in POURED}
+            self.last_ids = {table: session.scalar(select(func.max(table.id))) or 0 for table in POURED}
         self.start = study.now() - timedelta(days=DAYS)
         steps = dict.fromkeys(("joined_at", "consented_at", "screened_at", "qualified_at"), self.start)
-        about = {"platform": "links", "state": "active", "native_speaker": True, "has_seen_wsc": False}
-        self.people = [self.add(Worker, code=f"past-{number}", **about, **steps) for number in range(people)]
+        answers = {"platform": "links", "state": "active", "native_speaker": True, "has_seen_wsc": False}
+        self.people = [self.add(Worker, code=f"past-{number}", **answers, **steps) for number in range(people)]
 
     def add(self, table: type, **columns) -> int:
-        self.last[table] += 1
-        self.rows[table].append({"id": self.last[table], **columns})
-        return self.last[table]
+        """Add a row that is not yet written, and return its id."""
+        self.last_ids[table] += 1
+        self.rows[table].append({"id": self.last_ids[table], **columns})
+        return self.last_ids[table]
 
     def hand_in(self, task: int, worker: int, kind: str, fields: dict, at: datetime, seconds: float) -> int:
-        whose, token = {"task_id": task, "worker_id": worker, "kind": kind}, f"past-{len(self.tokens)}"
+        """Add a lease, its submission and its payment, and return the id of the submission."""
+        task_columns = {"task_id": task, "worker_id": worker, "kind": kind}
+        token = f"past-{len(self.tokens)}"
         self.tokens.add(token)
-        lease = self.add(Lease, token=token, state="submitted", leased_at=at, expires_at=at, **whose)
-        about = {"lease_id": lease, "fields": fields, "counted": True, "seconds": seconds, "submitted_at": at}
-        number, cents = self.add(Submission, **whose, **about), self.study.config.pay.cents(kind)
-        settled = at if kind == "write" else None
-        money = {"reason": kind, "cents": cents, "at": at, "settled_at": settled}
-        self.add(Payment, worker_id=worker, submission_id=number, **money)
-        return number
+        lease = self.add(Lease, token=token, state="submitted", leased_at=at, expires_at=at, **task_columns)
+        submission = self.add(
+            Submission,
+            lease_id=lease,
+            fields=fields,
+            counted=True,
+            seconds=seconds,
+            submitted_at=at,
+            **task_columns,
+        )
+        self.add(
+            Payment,
+            worker_id=worker,
+            submission_id=submission,
+            reason=kind,
+            cents=self.study.config.pay.cents(kind),
+            at=at,
+            settled_at=at if kind == "write" else None,
+        )
+        return submission
 
-    def add_pair(self, task: int, place: int, at: datetime, missing: int) -> None:
-        """A pair and the votes on it, but for so many of each twin."""
-        votes, fields = self.study.config.tasks.votes, twins(place)
+    def add_pair(self, task: int, number: int, at: datetime, missing: int) -> None:
+        """Add a pair written in a task, and the votes on each twin without the first `missing` ones."""
+        votes = self.study.config.tasks.votes
+        fields = twins(number)
         author, *voters = self.random.sample(self.people, 1 + votes)
-        written = self.hand_in(task, author, "write", fields, at, self.random.uniform(60, 900))
+        submission = self.hand_in(task, author, "write", fields, at, self.random.uniform(60, 900))
         group = self.add(Group, origin="written")
         for name, answer in (("first", 1), ("second", 0)):
+            family = f"past-{number}-{name}"
+            origin = {"group_id": group, "family": family, "author_id": author, "domain": "physical"}
+            ballots = [self.ballot(answer) for _ in voters[missing:]]
             before, after = fields[name].split("_")
-            of = {"group_id": group, "family": f"past-{place}-{name}", "author_id": author, "domain": "physical"}
-            said = [self.ballot(answer) for _ in voters[missing:]]
-            is_valid = all(vote["choice"] == answer and not vote["equally_plausible"] for vote in said)
-            settled = {"valid": is_valid, "agreement": "unanimous-yes" if is_valid else "split"}
-            text = {"before": before, "after": after, "candidates": ["the terrier", "the spaniel"], "answer": answer}
-            known = {"public_id": of["family"], "origin": "written", "submission_id": written, "created_at": at}
-            decided = dict.fromkeys(settled) if missing else settled
-            problem = self.add(ProblemRow, **of, **text, **known, **decided)
-            places = {"asked": votes, "accepted": len(said), "rank": problem}
-            judging = self.add(Task, kind="validate", problem_id=problem, **places, **of)
-            for worker, vote in zip(voters, said, strict=False):
-                later, seconds = at + timedelta(minutes=self.random.uniform(1, 600)), self.random.uniform(2, 60)
-                number = self.hand_in(judging, worker, "validate", vote, later, seconds)
-                about = {"task_id": judging, "problem_id": problem, "worker_id": worker, "kind": "validate"}
-                self.add(Vote, submission_id=number, counted=True, at=later, **about, **vote)
+            problem = self.add(
+                ProblemRow,
+                **origin,
+                before=before,
+                after=after,
+                candidates=["the terrier", "the spaniel"],
+                answer=answer,
+                public_id=family,
+                origin="written",
+                submission_id=submission,
+                created_at=at,
+                **judgement(ballots, answer, is_complete=not missing),
+            )
+            self.add_votes(problem, origin, voters, ballots, at)
+
+    def add_votes(self, problem: int, origin: dict, voters: list[int], ballots: list[dict], at: datetime) -> None:
+        """Add a task of judging a problem, and a vote per ballot, of the first voters."""
+        votes = self.study.config.tasks.votes
+        counts = {"asked": votes, "accepted": len(ballots), "rank": problem}
+        task = self.add(Task, kind="validate", problem_id=problem, **counts, **origin)
+        for worker, ballot in zip(voters, ballots, strict=False):
+            later = at + timedelta(minutes=self.random.uniform(1, 600))
+            seconds = self.random.uniform(2, 60)
+            submission = self.hand_in(task, worker, "validate", ballot, later, seconds)
+            self.add(
+                Vote,
+                submission_id=submission,
+                counted=True,
+                at=later,
+                task_id=task,
+                problem_id=problem,
+                worker_id=worker,
+                kind="validate",
+                **ballot,
+            )
 
     def ballot(self, answer: int) -> dict:
+        """Fields of a vote that is for the right answer nine times in ten."""
         choice = answer if self.random.random() < 0.9 else 1 - answer
         return {"choice": choice, "equally_plausible": self.random.random() < 0.05, "local_decides": False}
 
     def pour(self) -> None:
+        """Write all rows that are not yet written."""
         with self.study.store.write() as session:
             for table, rows in self.rows.items():
                 if rows:
@@ -469,52 +571,85 @@ class Past:
 
 
 def prefill(study: Study, pairs: int, people: int, seed: int) -> set[str]:
-    """Fill a study with pairs and their votes over sixty days, of which a tenth still waits for a vote on each twin."""
+    """Fill a study with pairs and their votes over sixty days, and return the tokens of their tasks.
+
+    A tenth of the pairs still waits for a vote on each twin.
+    """
     past = Past(study, people, seed)
-    asked = select(Task.id).where(Task.kind == "write").order_by(Task.rank).limit(pairs)
+    writing_tasks = select(Task.id).where(Task.kind == "write").order_by(Task.rank).limit(pairs)
     with study.store.read() as session:
-        written = session.scalars(asked).all()
-    for place, task in enumerate(written):
-        past.add_pair(task, place, past.start + timedelta(days=DAYS) * (place / pairs), int(place >= 0.9 * pairs))
-        if place % 1000 == 999 or place == pairs - 1:
+        task_ids = session.scalars(writing_tasks).all()
+    for number, task in enumerate(task_ids):
+        at = past.start + timedelta(days=DAYS) * (number / pairs)
+        is_waiting = number >= 0.9 * pairs
+        past.add_pair(task, number, at, missing=int(is_waiting))
+        if number % 1000 == 999 or number == pairs - 1:
             past.pour()
     with study.store.write() as session:
-        session.execute(update(Task).where(Task.id.in_(asked)).values(accepted=1))
-        for table in () if study.store.is_sqlite else POURED:
-            name = table.__tablename__
-            session.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), max(id)) FROM {name}"))
-    if not study.store.is_sqlite:  # PostgreSQL does so by itself as a study grows
-        with study.store.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-            connection.exec_driver_sql("VACUUM ANALYZE")
+        session.execute(update(Task).where(Task.id.in_(writing_tasks)).values(accepted=1))
+    if not study.store.is_sqlite:
+        tidy_postgres(study)
     return past.tokens
 
 
+def tidy_postgres(study: Study) -> None:
+    """Set the next ids and the statistics of tables, which PostgreSQL does by itself as a study grows."""
+    with study.store.write() as session:
+        for table in POURED:
+            name = table.__tablename__
+            session.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), max(id)) FROM {name}"))
+    with study.store.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
+
+
+def judgement(ballots: list[dict], answer: int, is_complete: bool) -> dict:
+    """Columns of a problem that its votes decide, None while votes are missing."""
+    if not is_complete:
+        return {"valid": None, "agreement": None}
+    is_valid = all(ballot["choice"] == answer and not ballot["equally_plausible"] for ballot in ballots)
+    return {"valid": is_valid, "agreement": "unanimous-yes" if is_valid else "split"}
+
+
 def look_up(study: Study, answered: set[str], before: set[str]) -> dict[str, int]:
-    """Look up in the database all that was acknowledged, and every task."""
-    per_task = select(Task.id, Task.asked, Task.held, Task.accepted).where(Task.asked.is_not(None))
+    """Compare the database with the tokens of acknowledged tasks, and count the mistakes.
+
+    `before` has the tokens of tasks that were handed in before the crowd came.
+    """
+    stored_tokens = select(Lease.token).join(Submission, Submission.lease_id == Lease.id)
+    live_leases = select(Lease.task_id, func.count()).where(IS_LIVE).group_by(Lease.task_id)
+    submissions_of_task = (
+        select(Submission.task_id, func.count()).where(Submission.counted).group_by(Submission.task_id)
+    )
+    payments = select(func.count(Payment.id)).group_by(Payment.submission_id)
+    votes = select(func.count(Vote.id)).group_by(Vote.worker_id, Vote.task_id)
+    task_counts = select(Task.id, Task.asked, Task.held, Task.accepted).where(Task.asked.is_not(None))
     with study.store.read() as session:
-        stored = Counter(session.scalars(select(Lease.token).join(Submission, Submission.lease_id == Lease.id)))
-        live = dict(session.execute(select(Lease.task_id, func.count()).where(IS_LIVE).group_by(Lease.task_id)).all())
-        counted = select(Submission.task_id, func.count()).where(Submission.counted).group_by(Submission.task_id)
-        taken = dict(session.execute(counted).all())
-        pay = session.execute(select(func.count(Payment.id)).group_by(Payment.submission_id)).scalars().all()
-        votes = session.execute(select(func.count(Vote.id)).group_by(Vote.worker_id, Vote.task_id)).scalars().all()
-        rows = session.execute(per_task).all()
-    places = [(asked, held, accepted, live.get(key, 0), taken.get(key, 0)) for key, asked, held, accepted in rows]
+        stored = Counter(session.scalars(stored_tokens))
+        live_by_task = dict(session.execute(live_leases).all())
+        submissions_by_task = dict(session.execute(submissions_of_task).all())
+        payment_counts = session.scalars(payments).all()
+        vote_counts = session.scalars(votes).all()
+        task_rows = session.execute(task_counts).all()
+    over_assigned = miscounted = 0
+    for task, asked_count, held_count, accepted_count in task_rows:
+        live_count = live_by_task.get(task, 0)
+        submission_count = submissions_by_task.get(task, 0)
+        over_assigned += live_count + submission_count > asked_count
+        miscounted += (held_count, accepted_count) != (live_count, submission_count)
     return {
         "acknowledged": len(answered),
         "stored": sum(stored.values()) - len(before),
         "lost": len(answered - set(stored)),
         "never acknowledged": len(set(stored) - answered - before),
-        "doubled": sum(count - 1 for count in (*stored.values(), *pay, *votes)),
-        "over-assigned": sum(alive + in_ > asked for asked, _, _, alive, in_ in places),
-        "miscounted": sum((held, accepted) != (alive, in_) for _, held, accepted, alive, in_ in places),
+        "doubled": sum(count - 1 for count in (*stored.values(), *payment_counts, *vote_counts)),
+        "over-assigned": over_assigned,
+        "miscounted": miscounted,
     }
 
 
 @contextlib.contextmanager
 def database(kind: str, folder: Path):
-    """URL of a database of this kind, or None for the study's own file."""
+    """Yield the URL of a new database of this kind, or None for the study's own file."""
     if kind == "sqlite":
         yield None
         return
@@ -545,100 +680,114 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="20 people for 5 seconds, 500 pairs: does it run?")
     args = parser.parse_args()
     if args.quick:
-        args.workers, args.seconds, args.steps, args.prefill, args.past_workers = 20, 5, 0, 500, 20
-    before = os.getloadavg()[0]
+        args.workers = 20
+        args.seconds = 5
+        args.steps = 0
+        args.prefill = 500
+        args.past_workers = 20
+    load_before = os.getloadavg()[0]
     if args.prefill:
         args.steps = 0
-        compare([play(args, pairs) for pairs in (0, args.prefill)], args.prefill)
+        compare(empty=play(args), full=play(args, args.prefill), pairs=args.prefill)
     else:
-        waited = play(args).waited
-        thought = 1000 * sum(args.think) / 2
-        print(f"ratio of waiting for an answer to thinking about one: {np.mean(waited or [np.nan]) / thought:.3f}")
-    print(f"load of the machine before {before:.1f}, after {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores")
+        waited = play(args).waited or [np.nan]
+        mean_think = 1000 * sum(args.think) / 2
+        print(f"ratio of waiting for an answer to thinking about one: {np.mean(waited) / mean_think:.3f}")
+    print(f"load of the machine before {load_before:.1f}, after {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores")
 
 
-def compare(tallies: list[Tally], pairs: int) -> None:
-    """Print a line for each page, empty against full, of waiting times and of the server's own computing."""
+def compare(empty: Tally, full: Tally, pairs: int) -> None:
+    """Print a line of waiting times for each page, and the ratio of the server's CPU seconds.
+
+    `full` is the tally of a study with this many pairs in its past.
+    """
     print(f"\n| page | empty: p50 | p95 | {pairs:,} pairs: p50 | p95 | ratio of p50 | requests |\n" + "|---" * 7 + "|")
-    for page in sorted(tallies[1].by_page):
-        empty, full = (np.percentile(tally.by_page[page] or [np.nan], [50, 95]) for tally in tallies)
-        times = f"{empty[0]:.0f} | {empty[1]:.0f} | {full[0]:.0f} | **{full[1]:.0f}** | {full[0] / empty[0]:.1f}"
-        print(f"| `{page}` | {times} | {len(tallies[1].by_page[page])} |")
-    empty, full = (tally.server_ms for tally in tallies)
-    print(f"ratio of CPU for each request, {pairs:,} pairs to none: {full / empty:.2f}")
+    for page, milliseconds in sorted(full.by_page.items()):
+        empty_p50, empty_p95 = np.percentile(empty.by_page[page] or [np.nan], [50, 95])
+        p50, p95 = np.percentile(milliseconds, [50, 95])
+        times = f"{empty_p50:.0f} | {empty_p95:.0f} | {p50:.0f} | **{p95:.0f}** | {p50 / empty_p50:.1f}"
+        print(f"| `{page}` | {times} | {len(milliseconds)} |")
+    print(f"ratio of CPU for each request, {pairs:,} pairs to none: {full.server_ms / empty.server_ms:.2f}")
 
 
 def play(args: argparse.Namespace, pairs: int = 0) -> Tally:
     """Make a study with this many pairs in its past, let everybody work on it, and return the first part's counts."""
-    tasks_ = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
+    task_settings = CONFIG["tasks"] | {"twins": pairs + FREE_TWINS}
+    config = parse_config(CONFIG | {"tasks": task_settings})
     with tempfile.TemporaryDirectory() as place, database(args.db, Path(place)) as db:
-        write_whole(Path(place) / "study" / "consent.md", b"# A benchmark\n\nNobody takes part but programs.\n")
-        study = Study.create(Path(place) / "study", parse_config(CONFIG | {"tasks": tasks_}), db)
-        past = prefill(study, pairs, args.past_workers, args.seed) if pairs else set()
+        folder = Path(place) / "study"
+        write_whole(folder / "consent.md", b"# A benchmark\n\nNobody takes part but programs.\n")
+        study = Study.create(folder, config, db)
+        past_tokens = prefill(study, pairs, args.past_workers, args.seed) if pairs else set()
         try:
-            return run(args, study, db, past)
+            return run(args, study, db, past_tokens)
         finally:
             study.close()
 
 
-def run(args: argparse.Namespace, study: Study, db: str | None, past: set[str]) -> Tally:
-    before = past | to_judge(study, args.pairs)
+def run(args: argparse.Namespace, study: Study, db: str | None, past_tokens: set[str]) -> Tally:
+    """Start a server and a crowd, let them work, compare with the database, and return the first part's counts."""
+    tokens_before = past_tokens | to_judge(study, args.pairs)
     paths = [invites.create(study).path for _ in range(args.workers)]
     requesters.add(study, "ada", PASSWORD, "system")
-    lookers, server = args.requesters if args.prefill else 0, Server(study.folder, db, args.processes)
+    looker_count = args.requesters if args.prefill else 0
+    server = Server(study.folder, db, args.processes)
     spawn = multiprocessing.get_context("spawn")
-    line, theirs = spawn.Pipe()
-    process = spawn.Process(target=run_crowd, args=(server.port, paths, lookers, args.seed, theirs))
+    line, line_of_crowd = spawn.Pipe()
+    process = spawn.Process(target=run_crowd, args=(server.port, paths, looker_count, args.seed, line_of_crowd))
     process.start()
-    theirs.close()  # so that a crowd that has died is noticed
+    line_of_crowd.close()  # so that a crowd that has died is noticed
     try:
         assert line.recv() == "ready"
         print(f"{args.db}, {args.workers} people, thinking {args.think[0]:g} to {args.think[1]:g} s")
-        whole, answered = work(args, server, line)
-        print(", ".join(f"{name}: {count:,}" for name, count in look_up(study, answered, before).items()))
+        tally, answered = work(args, server, line)
+        counts = look_up(study, answered, tokens_before)
+        print(", ".join(f"{name}: {count:,}" for name, count in counts.items()))
         line.send(None)
         process.join()
     finally:
         process.kill()
         server.kill()
-    accidents = server.said.read_text().count("Traceback")
+    accidents = server.log.read_text().count("Traceback")
     print(f"accidents in the server's log: {accidents}")
-    return whole
+    return tally
 
 
 def work(args: argparse.Namespace, server: Server, line: Connection) -> tuple[Tally, set[str]]:
-    """Both parts of the work: what the crowd knows of the first, and every task that was acknowledged."""
-    computed = server.cpu_seconds()
+    """Let the crowd work on both parts, and return the first part's counts and the tokens of all acknowledged tasks."""
+    cpu_before = server.cpu_seconds()
     line.send((args.seconds, tuple(args.think)))
     if args.kill:
         time.sleep(args.seconds / 2)
         server.kill()
         server.start()
-    whole = line.recv()
-    print(whole.told())
+    tally = line.recv()
+    print(tally.summary())
     if args.kill:
-        print(f"killed after {args.seconds / 2:g} s and started again; requests sent again: {whole.retried}")
+        print(f"killed after {args.seconds / 2:g} s and started again; requests sent again: {tally.retried}")
     else:
-        used = server.cpu_seconds() - computed
-        each, crowd_each = 1000 * used / whole.pages, 1000 * whole.computed / whole.pages
-        print(f"server: {each:.1f} ms of a core for each of {whole.pages:,} requests; crowd: {crowd_each:.1f} ms")
-        whole.server_ms = each
-    answered, errors, best = whole.answered, whole.errors, whole.rate if whole.is_fast else 0.0
+        tally.server_ms = 1000 * (server.cpu_seconds() - cpu_before) / tally.pages
+        crowd_ms = 1000 * tally.computed / tally.pages
+        server_cost = f"server: {tally.server_ms:.1f} ms of a core for each of {tally.pages:,} requests"
+        print(f"{server_cost}; crowd: {crowd_ms:.1f} ms")
+    answered = tally.answered
+    errors = tally.errors
+    highest_rate = tally.rate if tally.is_fast else 0.0
     for step in range(1, args.steps + 1):
-        shorter = tuple(seconds / (1 + step / 2) for seconds in args.think)
-        line.send((args.step_seconds, shorter))
+        least, most = (seconds / (1 + step / 2) for seconds in args.think)
+        line.send((args.step_seconds, (least, most)))
         part = line.recv()
-        print(f"  {shorter[0]:.2f} to {shorter[1]:.2f} s: {part.told()}")
+        print(f"  {least:.2f} to {most:.2f} s: {part.summary()}")
         answered |= part.answered
         errors += part.errors
         if not part.is_fast:
             break
-        best = max(best, part.rate)
+        highest_rate = max(highest_rate, part.rate)
     if args.steps:
-        print(f"highest rate with p95 under {LIMIT_MS} ms: {best:.1f} submissions/s")
+        print(f"highest rate with p95 under {LIMIT_MS} ms: {highest_rate:.1f} submissions/s")
     for error, times in errors.most_common(10):
         print(f"error: {times} x {error}")
-    return whole, answered
+    return tally, answered
 
 
 if __name__ == "__main__":

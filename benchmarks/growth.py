@@ -4,8 +4,8 @@ python benchmarks/growth.py [--most 10000] [--points 4] [--times 3] [--only load
 
 Sizes run from a tenth of `--most` on, evenly spaced by their logarithm. A path is run on other problems first, so that
 libraries are loaded, then `--times` at every size, each time on other problems of WinoGrande's train_xl, since it may
-keep what it found; the median counts. What was there before is kept from the garbage collector, which would otherwise
-walk through it in one run and not in another. The exponent is the slope of a least-squares line through the logarithms:
+cache its results; the median counts. Older objects are kept from the garbage collector, which would otherwise walk
+through them in one run and not in another. The exponent is the slope of a least-squares line through the logarithms:
 1 is linear, and a fixed cost pulls it below. Loading the problems, and making predictions or a release to start from,
 is not timed.
 """
@@ -18,6 +18,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import cycle, product
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ LINEAR = 1.1
 """Up to this exponent a path grows at most linearly: the tenth is noise and caches."""
 VARIANTS = ("switched", "no-cands", "part-sent", "local-context")
 Path_ = Callable[[Path, Path], Callable[[], object]]
-"""From a file of problems and a folder of its own to what is timed."""
+"""From a file of problems and an empty folder to the function that is timed."""
 
 
 def loading(data: Path, place: Path) -> Callable[[], object]:
@@ -57,11 +58,13 @@ def checking(data: Path, place: Path) -> Callable[[], object]:
 
 
 def auditing(data: Path, place: Path) -> Callable[[], object]:
-    problems, rows = load(data), place / "predictions.jsonl"
-    made = make_variants(problems, VARIANTS)
-    everything = {"original": problems} | {name: variant.problems for name, variant in made.items()}
-    write_predictions(score_variants(everything, RandomModel(), ScoringPlan("own")), rows)
-    return lambda: audit(problems, predictions=[rows], out=place / "run")
+    problems = load(data)
+    datasets = {"original": problems}
+    for name, variant in make_variants(problems, VARIANTS).items():
+        datasets[name] = variant.problems
+    path = place / "predictions.jsonl"
+    write_predictions(score_variants(datasets, RandomModel(), ScoringPlan("own")), path)
+    return lambda: audit(problems, predictions=[path], out=place / "run")
 
 
 def scoring(data: Path, place: Path) -> Callable[[], object]:
@@ -70,7 +73,8 @@ def scoring(data: Path, place: Path) -> Callable[[], object]:
 
 
 def filtering(data: Path, place: Path) -> Callable[[], object]:
-    count, rng = len(load(data)), np.random.default_rng(0)
+    count = len(load(data))
+    rng = np.random.default_rng(0)
     y = rng.integers(0, 2, count)
     X = rng.standard_normal((count, 128)).astype(np.float32)
     X[:, 0] += 2 * y - 1
@@ -91,21 +95,28 @@ def releasing(data: Path, place: Path) -> Callable[[], object]:
 
 
 def grading(data: Path, place: Path) -> Callable[[], object]:
-    made, submission = write_release(load(data), place / "release"), place / "predictions.lst"
-    n, rng = len(made.contents.files["test"]), np.random.default_rng(0)
-    submission.write_text("".join(f"{label}\n" for label in rng.integers(1, 3, n)))
-    about = {"model": "coin", "formalization": "none", "training_data": "none", "trials": 1}
+    release = write_release(load(data), place / "release")
+    submission = place / "predictions.lst"
+    write_labels(submission, len(release.contents.files["test"]), np.random.default_rng(0))
+    about = {"system": "coin", "formalization": "none", "training_data": "none", "trials": 1}
     return lambda: grade(place / "release", [submission], owner=True, **about)
 
 
 def comparing(data: Path, place: Path) -> Callable[[], object]:
-    problems, rng = load(data), np.random.default_rng(0)
+    problems = load(data)
+    rng = np.random.default_rng(0)
     runs = {}
     for name in ("one", "other"):
         path = place / f"{name}.lst"
-        path.write_text("".join(f"{label}\n" for label in rng.integers(1, 3, len(problems))))
+        write_labels(path, len(problems), rng)
         runs[name] = audit(problems, predictions=[path], protocol=["accuracy", "groups"])
     return lambda: compare(runs)
+
+
+def write_labels(path: Path, count: int, rng: np.random.Generator) -> None:
+    """Write a file with a random label, 1 or 2, on each line."""
+    labels = rng.integers(1, 3, count)
+    path.write_text("".join(f"{label}\n" for label in labels))
 
 
 PATHS: dict[str, Path_] = {
@@ -123,25 +134,34 @@ PATHS: dict[str, Path_] = {
 
 
 def measured(path: Path_, files: dict[int, list[Path]], other: Path, place: Path) -> Iterator[tuple[int, float]]:
-    """Median CPU seconds at each size, after a run on other problems."""
-    for size, parts in {0: [other], **files}.items():
+    """Yield each size with the median CPU seconds over its files, after a run on `other`.
+
+    Folders for the runs are made in `place`.
+    """
+    path_name = path.__name__
+    time_once(path, other, place / f"{path_name}0-0")
+    for size, parts in files.items():
         seconds = []
         for number, data in enumerate(parts):
-            own = place / f"{path.__name__}{size}-{number}"
-            own.mkdir()
-            action = path(data, own)
-            gc.collect()
-            gc.freeze()
-            start = time.process_time()
-            action()
-            seconds.append(time.process_time() - start)
-            gc.unfreeze()
-        if size:
-            yield size, statistics.median(seconds)
+            seconds.append(time_once(path, data, place / f"{path_name}{size}-{number}"))
+        yield size, statistics.median(seconds)
+
+
+def time_once(path: Path_, data: Path, folder: Path) -> float:
+    """Make a folder, run a path in it, and return the CPU seconds without the preparation."""
+    folder.mkdir()
+    action = path(data, folder)
+    gc.collect()
+    gc.freeze()
+    start = time.process_time()
+    action()
+    seconds = time.process_time() - start
+    gc.unfreeze()
+    return seconds
 
 
 def exponent(times: dict[int, float]) -> float:
-    """The slope of the logarithms.
+    """Slope of the line through the logarithms of sizes and seconds.
 
     >>> round(exponent({10: 1.0, 100: 100.0}), 2)
     2.0
@@ -150,7 +170,10 @@ def exponent(times: dict[int, float]) -> float:
 
 
 def draw(costs: dict[str, dict[int, float]], path: Path) -> None:
-    """All paths in one figure with their exponents, beside a line of slope 1."""
+    """Draw all paths with their exponents, and a line of slope 1.
+
+    `costs` are seconds by the title of a path and the size; the figure is written to `path`.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -159,13 +182,16 @@ def draw(costs: dict[str, dict[int, float]], path: Path) -> None:
     with rc_context(STYLE):
         figure = Figure(figsize=(7.5, 4.6), layout="constrained")
         ax = figure.add_subplot()
-        for place, (name, times) in enumerate(costs.items()):
-            style = {"color": COLOURS[place % len(COLOURS)], "linestyle": ("-", "--")[place // len(COLOURS) % 2]}
+        for (linestyle, colour), (name, times) in zip(
+            cycle(product(("-", "--"), COLOURS)), costs.items(), strict=False
+        ):
+            style = {"color": colour, "linestyle": linestyle}
             label = f"{name}: {exponent(times):.2f}"
             ax.loglog(list(times), list(times.values()), marker="o", ms=4, label=label, **style)
-        sizes = np.array(list(next(iter(costs.values()))), float)
-        low = min(min(times.values()) for times in costs.values())
-        ax.loglog(sizes, low / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear: 1")
+        first_times = next(iter(costs.values()))
+        sizes = np.array(list(first_times), float)
+        lowest = min(min(times.values()) for times in costs.values())
+        ax.loglog(sizes, lowest / 2 * sizes / sizes[0], color=GREY, linestyle=":", label="linear: 1")
         ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         ax.minorticks_off()
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -180,40 +206,71 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=10_000)
     parser.add_argument("--points", type=int, default=4)
     parser.add_argument("--times", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=[name.split()[0].strip(",") for name in PATHS])
+    parser.add_argument("--only", nargs="+", choices=[first_word(title) for title in PATHS])
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--quick", action="store_true", help="100 to 1,000 problems, once")
     args = parser.parse_args()
-    most = 1_000 if args.quick else args.most
+    if args.quick:
+        args.most = 1_000
+        args.times = 1
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
     source = folder / "winogrande" / "train_xl.jsonl"
     if not source.exists():
         print(f"growth: skipped, {source.name} is not there; set WINOKIT_DATA")
         return
-    rows = source.read_text("utf-8").splitlines(keepends=True)
-    costs: dict[str, dict[int, float]] = {}
+    paths = {}
+    for title, path in PATHS.items():
+        if not args.only or first_word(title) in args.only:
+            paths[title] = path
+    lines = source.read_text("utf-8").splitlines(keepends=True)
+    sizes = np.geomspace(args.most / 10, args.most, args.points).round(-1).astype(int).tolist()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         os.environ["WINOKIT_STATE"] = str(place / "state")  # Nothing of this is to be remembered.
-        files: dict[int, list[Path]] = {}
-        for size in np.geomspace(most / 10, most, args.points).round(-1).astype(int).tolist():
-            files[size] = [place / f"train_{size}-{number}.jsonl" for number in range(1 if args.quick else args.times)]
-            for number, file in enumerate(files[size]):
-                file.write_text("".join(rows[number * most :][:size]), "utf-8")
         other = place / "other.jsonl"
-        other.write_text("".join(rows[-min(files) :]), "utf-8")
-        print("| path | " + " | ".join(f"{size:,}" for size in files) + " | exponent | |")
-        print("|---|" + "---|" * (len(files) + 2))
-        for title, path in PATHS.items():
-            if args.only and title.split()[0].strip(",") not in args.only:
-                continue
-            with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):  # notes of the verbs
-                costs[title] = times = dict(measured(path, files, other, place))
-            slope = exponent(times)
-            cells = " | ".join(f"{seconds:.3f} s" for seconds in times.values())
-            print(f"| {title} | {cells} | {slope:.2f} | {'more' if slope > LINEAR else 'at most linear'} |", flush=True)
+        other.write_text("".join(lines[-min(sizes) :]), "utf-8")
+        files = write_parts(lines, sizes, args.times, place)
+        costs = print_costs(paths, files, other, place)
     if args.figure:
         draw(costs, args.figure)
+
+
+def first_word(title: str) -> str:
+    """First word of a path's title, by which `--only` names it."""
+    return title.split()[0].strip(",")
+
+
+def write_parts(lines: list[str], sizes: list[int], times: int, place: Path) -> dict[int, list[Path]]:
+    """Write files of problems, `times` of each size with different problems, and return their paths by size."""
+    most = max(sizes)
+    files: dict[int, list[Path]] = {}
+    for size in sizes:
+        files[size] = []
+        for number in range(times):
+            part = lines[number * most :][:size]
+            path = place / f"train_{size}-{number}.jsonl"
+            path.write_text("".join(part), "utf-8")
+            files[size].append(path)
+    return files
+
+
+def print_costs(
+    paths: dict[str, Path_], files: dict[int, list[Path]], other: Path, place: Path
+) -> dict[str, dict[int, float]]:
+    """Measure each path and print its row, and return the seconds by title and size."""
+    costs = {}
+    sizes = " | ".join(f"{size:,}" for size in files)
+    print(f"| path | {sizes} | exponent | |")
+    print("|---|" + "---|" * (len(files) + 2))
+    for title, path in paths.items():
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):  # notes of the verbs
+            times = dict(measured(path, files, other, place))
+        slope = exponent(times)
+        cells = " | ".join(f"{seconds:.3f} s" for seconds in times.values())
+        growth = "more" if slope > LINEAR else "at most linear"
+        print(f"| {title} | {cells} | {slope:.2f} | {growth} |", flush=True)
+        costs[title] = times
+    return costs
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,29 +33,33 @@ from winokit.stages.items.inputs import ItemAnswers, families_of, read_answers
 DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
 BOARDS = Path(os.environ.get("WINOKIT_BOARDS") or DATA.parent / "boards")
 FIRST = (20, 50, 100)
-"""How far down the queue a person reads."""
+"""Numbers of items that a person reads from the head of the queue."""
 Order = Callable[[JudgedItems], list[tuple[int, ...]]]
 
 
 def queue_order(judged: JudgedItems) -> list[tuple[int, ...]]:
-    """The order of the tool, whether a rule gives a reason or not."""
+    """Rows of each suspect, in the order of the tool, whether a rule gives a reason or not."""
     return [suspect.rows for suspect in judged.ranked]
 
 
 def majority_order(judged: JudgedItems) -> list[tuple[int, ...]]:
     """Order by the share of all families that are right, a pair by the mean of its twins."""
     rights = {item.row: item.right.value for item in judged.items}
-    return sorted(queue_order(judged), key=lambda rows: np.mean([rights[row] for row in rows]))
+
+    def mean_right(rows: tuple[int, ...]) -> float:
+        return float(np.mean([rights[row] for row in rows]))
+
+    return sorted(queue_order(judged), key=mean_right)
 
 
 def rest_order(judged: JudgedItems) -> list[tuple[int, ...]]:
-    """By the item-rest correlation alone."""
+    """Order by the item-rest correlation alone, taken as 0 if there is none."""
     rests = {(item.row,): item.rest for item in judged.items}
     rests |= {pair.rows: pair.rest for pair in judged.pairs}
 
     def rest_of(rows: tuple[int, ...]) -> float:
-        found = rests[rows]
-        return 0.0 if found is None else found.value
+        rest = rests[rows]
+        return 0.0 if rest is None else rest.value
 
     return sorted(queue_order(judged), key=rest_of)
 
@@ -75,121 +80,138 @@ ORDERS: dict[str, Order] = {
 
 
 def answers_of(asked: AskedProblems, states: IntArray, answers: Answers) -> Answers:
-    """Answers of the same scorers from states: 1 right, 0 wrong, -1 silent, -2 not asked."""
+    """Make answers of the scorers of `answers` from states: 1 right, 0 wrong, -1 silent, -2 not asked.
+
+    States have a row per scorer and a column per problem.
+    """
     scorer_index, problem_index = np.nonzero(states != -2)
-    given = states[scorer_index, problem_index]
-    right = asked.answers[problem_index]
-    choices = np.where(given == 1, right, np.where(given == 0, 1 - right, -1))
+    answer_states = states[scorer_index, problem_index]
+    right_choices = asked.answers[problem_index]
+    choices = np.select([answer_states == 1, answer_states == 0], [right_choices, 1 - right_choices], -1)
     return Answers(asked, problem_index, choices, answers.scorers, scorer_index=scorer_index)
 
 
 def planted(judged: JudgedItems, answers: Answers, targets: Sequence[tuple[int, ...]]) -> JudgedItems:
-    """The same answers judged by labels of which those of the targets are swapped."""
+    """Judge the same answers again, with the labels of the targets swapped."""
     states = judged.matrix.states.copy()
-    rows = [row for target in targets for row in target]
-    own = states[:, rows]
-    states[:, rows] = np.where(own >= 0, 1 - own, own)
-    changed = answers_of(judged.asked, states, answers)
-    return judge_items(changed, judged.families, judged.languages)
+    rows = list(chain.from_iterable(targets))
+    target_states = states[:, rows]
+    states[:, rows] = np.where(target_states >= 0, 1 - target_states, target_states)
+    answers_to_swapped = answers_of(judged.asked, states, answers)
+    return judge_items(answers_to_swapped, judged.families, judged.languages)
 
 
 def found_in_first(order: Sequence[tuple[int, ...]], targets: Sequence[tuple[int, ...]]) -> list[int]:
     """Count the targets among the first items of an order, for each number of items in `FIRST`."""
-    wanted = set(targets)
-    return [sum(rows in wanted for rows in order[:first]) for first in FIRST]
+    target_set = set(targets)
+    is_target = [rows in target_set for rows in order]
+    return [sum(is_target[:first]) for first in FIRST]
 
 
 def table_of(
     title: str, judged: JudgedItems, answers: Answers, candidates: Sequence[tuple[int, ...]], count: int, draws: int
 ) -> None:
-    """Print the means over draws of targets: found in the first 20, 50 and 100, precision and recall."""
+    """Plant errors again and again, and print how many are in the first 20, 50 and 100 items of each order.
+
+    `count` of the candidates are planted in each draw. Printed are means, with precision and recall.
+    """
     rng = np.random.default_rng(0)
     hits: dict[str, list[list[int]]] = {name: [] for name in ORDERS}
-    reasons = []
+    hits_with_reason = []
     suspect_counts = []
     for _ in range(draws):
         places = rng.choice(len(candidates), count, replace=False)
         targets = [candidates[place] for place in places]
-        again = planted(judged, answers, targets)
+        judged_swapped = planted(judged, answers, targets)
         for name, order in ORDERS.items():
-            hits[name].append(found_in_first(order(again), targets))
-        suspects = {suspect.rows for suspect in again.suspects}
-        reasons.append(len(suspects & set(targets)))
+            hits[name].append(found_in_first(order(judged_swapped), targets))
+        suspects = {suspect.rows for suspect in judged_swapped.suspects}
+        hits_with_reason.append(len(suspects & set(targets)))
         suspect_counts.append(len(suspects))
     print(f"\n{title}: {count} of {len(candidates):,} planted, {draws} draws, {judged.family_count:,} families")
-    print(f"{'order':18}" + "".join(f"{f'first {first}':>12}{'precision':>11}{'recall':>8}" for first in FIRST))
-    for name, own in hits.items():
-        means = np.mean(own, axis=0)
+    header = ""
+    for first in FIRST:
+        header += f"{f'first {first}':>12}{'precision':>11}{'recall':>8}"
+    print(f"{'order':18}{header}")
+    for name, hits_of_order in hits.items():
         cells = ""
-        for first, mean in zip(FIRST, means, strict=True):
-            shown = min(first, len(judged.ranked))
-            cells += f"{mean:>12.1f}{mean / shown:>11.2f}{mean / count:>8.2f}"
+        for first, mean in zip(FIRST, np.mean(hits_of_order, axis=0), strict=True):
+            read_count = min(first, len(judged.ranked))
+            cells += f"{mean:>12.1f}{mean / read_count:>11.2f}{mean / count:>8.2f}"
         print(f"{name:18}{cells}")
-    print(f"with a reason: {np.mean(reasons):.1f} of {count} planted, {np.mean(suspect_counts):.1f} suspects in all")
+    mean_with_reason = np.mean(hits_with_reason)
+    print(f"with a reason: {mean_with_reason:.1f} of {count} planted, {np.mean(suspect_counts):.1f} suspects in all")
 
 
 def judged_board(dataset: Dataset, paths: Sequence[Path], families: str = "agreement") -> tuple[JudgedItems, Answers]:
-    """A board judged, and its answers."""
-    read = read_answers(dataset, list(paths))
-    numbers, _ = families_of(read, families)
-    return judge_items(read.answers, numbers, read.languages), read.answers
+    """Read a board, judge it, and return both the judgement and the answers."""
+    board = read_answers(dataset, list(paths))
+    numbers, _ = families_of(board, families)
+    return judge_items(board.answers, numbers, board.languages), board.answers
+
+
+def rows_alone(judged: JudgedItems) -> list[tuple[int, ...]]:
+    """Rows of the items that are in no pair, each in a tuple of its own."""
+    paired_rows = set(chain.from_iterable(pair.rows for pair in judged.pairs))
+    return [(int(row),) for row in judged.rows if int(row) not in paired_rows]
 
 
 def single_labels(draws: int) -> None:
-    """Labels swapped one by one on the items of the models that are in both leaderboard boards."""
+    """Print tables of labels swapped one by one, on the models that are in both leaderboard boards."""
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     names = ("winogrande_dev_metabench_5476x106.csv.gz", "winogrande_dev_atlas_4680x100.csv.gz")
-    read = read_answers(dataset, [BOARDS / name for name in names])
-    both = in_all(read)
+    board = read_answers(dataset, [BOARDS / name for name in names])
+    both = in_all(board)
     numbers, _ = families_of(both, "agreement")
     judged = judge_items(both.answers, numbers)
-    paired = {row for pair in judged.pairs for row in pair.rows}
-    alone = [(int(row),) for row in judged.rows if int(row) not in paired]
+    alone = rows_alone(judged)
     models = len(both.names)
     table_of(f"Labels alone, {models:,} models x {len(judged.rows)} items", judged, both.answers, alone, 20, draws)
+    states = judged.matrix.states
+    rights = (states == 1).sum(axis=1) / (states != -2).sum(axis=1)
     for title, share in (("strong models only", 0.75), ("weak models only", 0.0)):
-        rights = (judged.matrix.states == 1).sum(axis=1) / (judged.matrix.states != -2).sum(axis=1)
         low, high = np.quantile(rights, [share, share + 0.25])
         keep = (rights >= low) & (rights <= high)
         part = kept_scorers(both, keep)
-        own_numbers, _ = families_of(part, "agreement")
-        own = judge_items(part.answers, own_numbers)
-        table_of(f"Labels alone, {title} ({int(keep.sum()):,})", own, part.answers, alone, 20, max(1, draws // 2))
+        part_numbers, _ = families_of(part, "agreement")
+        judged_part = judge_items(part.answers, part_numbers)
+        part_title = f"Labels alone, {title} ({int(keep.sum()):,})"
+        table_of(part_title, judged_part, part.answers, alone, 20, max(1, draws // 2))
 
 
-def in_all(read: ItemAnswers) -> ItemAnswers:
-    """The models that were asked every item that somebody was asked."""
-    answers = read.answers
+def in_all(board: ItemAnswers) -> ItemAnswers:
+    """Answers of the models that were asked every item of a board."""
+    answers = board.answers
     assert answers.scorer_index is not None
     counts = np.bincount(answers.scorer_index, minlength=len(answers.scorers))
-    return kept_scorers(read, counts == len(np.unique(answers.problem_index)))
+    return kept_scorers(board, counts == len(np.unique(answers.problem_index)))
 
 
-def kept_scorers(read: ItemAnswers, keep: BoolArray) -> ItemAnswers:
-    """The answers of some scorers."""
-    answers = read.answers
+def kept_scorers(board: ItemAnswers, keep: BoolArray) -> ItemAnswers:
+    """Answers of some scorers of a board, by a flag for each."""
+    answers = board.answers
     assert answers.scorer_index is not None
     rows = keep[answers.scorer_index]
     numbers = np.cumsum(keep) - 1
-    scorers = tuple(scorer for scorer, flag in zip(answers.scorers, keep, strict=True) if flag)
-    kept = Answers(
+    scorers = tuple(compress(answers.scorers, keep))
+    kept_answers = Answers(
         answers.asked,
         answers.problem_index[rows],
         answers.choices[rows],
         scorers,
         scorer_index=numbers[answers.scorer_index[rows]],
     )
-    return ItemAnswers(kept, {}, (), tuple(scorer.model for scorer in scorers))
+    return ItemAnswers(kept_answers, {}, (), tuple(scorer.model for scorer in scorers))
 
 
 def whole_pairs(draws: int) -> None:
-    """Pairs swapped whole on the runs on WSC: all of them, and the weak ones alone."""
+    """Print tables of pairs swapped whole on the runs on WSC: all of them, the weak and the strong ones."""
     dataset = winokit.load(str(next((DATA / "wsc").glob("*.xml"))))
-    read = read_answers(dataset, [BOARDS / "wsc285_62runs_choices.csv.gz"])
-    rights = np.array([own.correct.mean() for _, own in read.answers.by("scorer")])
+    board = read_answers(dataset, [BOARDS / "wsc285_62runs_choices.csv.gz"])
+    rights = np.array([answers.correct.mean() for _, answers in board.answers.by("scorer")])
     parts = {"all runs": np.ones(len(rights), np.bool_), "weak runs": rights < 0.7, "strong runs": rights >= 0.7}
     for title, keep in parts.items():
-        part = kept_scorers(read, keep)
+        part = kept_scorers(board, keep)
         # Runs of one base are no families: prompts and shots are what varies, and the number of runs is small.
         judged = judge_items(part.answers, np.arange(len(part.names)))
         pairs = [pair.rows for pair in judged.pairs]
@@ -202,47 +224,54 @@ def bank_pairs(draws: int) -> None:
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     bank = read_bank(BOARDS / "winogrande_dev_atlas_3pl.csv.gz")
     asked = AskedProblems.of(dataset)
-    place_of = {name: row for row, name in enumerate(asked.ids)}
-    rows_of_groups = [[place_of[problem.id] for problem in group] for group in dataset.groups.values()]
-    pairs = [tuple(rows) for rows in rows_of_groups if len(rows) == 2 and all(row in bank for row in rows)]
+    row_of_id = {problem_id: row for row, problem_id in enumerate(asked.ids)}
+    pairs = []
+    for group in dataset.groups.values():
+        rows = [row_of_id[problem.id] for problem in group]
+        if len(rows) == 2 and bank.keys() >= set(rows):
+            pairs.append(rows)
     rng = np.random.default_rng(0)
     models = 300
-    scorers = tuple(Scorer(f"simulated {number}") for number in range(models))
     for band, low, high in (("weak", -2.0, 0.0), ("mixed", -2.0, 2.0), ("strong", 1.0, 3.0)):
         for dependence in (-0.5, 0.0, 0.5):
             abilities = rng.uniform(low, high, models)
             states = np.full((models, len(asked)), -2, np.int8)
-            for first, second in pairs:
+            for pair in pairs:
                 draws_of_pair = dependent_draws(rng, models, dependence)
-                for row, draw in zip((first, second), draws_of_pair, strict=True):
-                    states[:, row] = draw < right_chance(bank[row], abilities)
-            empty = Answers(asked, np.zeros(0, np.int64), np.zeros(0, np.int64), scorers)
-            answers = answers_of(asked, states.astype(np.int64), empty)
+                for row, draws_of_row in zip(pair, draws_of_pair, strict=True):
+                    states[:, row] = draws_of_row < right_chance(bank[row], abilities)
+            answers = answers_of(asked, states.astype(np.int64), empty_answers(asked, models))
             judged = judge_items(answers, np.arange(models))
-            share = 100 * (states == 1).sum() / (states >= 0).sum()
-            nothing = len(judged.suspects)
-            title = (
-                f"Bank, {band} ({share:.0f} % right), dependence {dependence:+.1f}; nothing planted: {nothing} suspects"
-            )
+            right_percent = 100 * (states == 1).sum() / (states >= 0).sum()
+            band_title = f"Bank, {band} ({right_percent:.0f} % right), dependence {dependence:+.1f}"
+            title = f"{band_title}; nothing planted: {len(judged.suspects)} suspects"
             table_of(title, judged, answers, [pair.rows for pair in judged.pairs], 10, max(1, draws // 4))
+
+
+def empty_answers(asked: AskedProblems, models: int) -> Answers:
+    """Answers of simulated scorers without a row."""
+    scorers = tuple(Scorer(f"simulated {number}") for number in range(models))
+    return Answers(asked, np.zeros(0, np.int64), np.zeros(0, np.int64), scorers)
 
 
 def read_bank(path: Path) -> dict[int, tuple[float, ...]]:
     """Slope, intercept, lower and upper bound of each item of a 3PL bank, by its row."""
     text = gzip.decompress(path.read_bytes()).decode()
-    reader = csv.DictReader(io.StringIO(text))
-    return {int(row["dev_row0"]): tuple(float(row[key]) for key in ("a1", "d", "g", "u")) for row in reader}
+    items = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        items[int(row["dev_row0"])] = (float(row["a1"]), float(row["d"]), float(row["g"]), float(row["u"]))
+    return items
 
 
 def right_chance(item: tuple[float, ...], abilities: FloatArray) -> FloatArray:
-    """The chance of models of some abilities to be right on an item."""
+    """Chance of models of these abilities to be right on an item of a 3PL bank."""
     slope, intercept, low, high = item
     chances: FloatArray = low + (high - low) / (1 + np.exp(-(slope * abilities + intercept)))
     return chances
 
 
 def dependent_draws(rng: np.random.Generator, count: int, dependence: float) -> Iterator[FloatArray]:
-    """Two uniform numbers each, correlated through a normal copula."""
+    """Draw two arrays of `count` uniform numbers, correlated through a normal copula."""
     from scipy import special
 
     first = rng.standard_normal(count)
@@ -252,7 +281,7 @@ def dependent_draws(rng: np.random.Generator, count: int, dependence: float) -> 
 
 
 def languages(draws: int) -> None:
-    """Pairs and labels swapped for one model in twelve languages, on WinoGrande's test."""
+    """Print tables of pairs and labels swapped for one model in twelve languages, on WinoGrande's test."""
     rows = [json.loads(line) for line in (DATA / "winogrande" / "test.jsonl").read_text("utf-8").splitlines()]
     hidden = winokit.load(f"winogrande:{DATA / 'winogrande' / 'test.jsonl'}")
     # The label is the last character of the qID: for this table alone, never for what a model sees.
@@ -263,31 +292,31 @@ def languages(draws: int) -> None:
     judged, answers = judged_board(dataset, [BOARDS / "winogrande_test_o1mini_12languages.csv.gz"])
     pairs = [pair.rows for pair in judged.pairs]
     table_of("Languages, whole pairs", judged, answers, pairs, 20, max(1, draws // 4))
-    paired = {row for pair in pairs for row in pair}
-    alone = [(int(row),) for row in judged.rows if int(row) not in paired]
-    table_of("Languages, labels alone", judged, answers, alone, 20, max(1, draws // 4))
+    table_of("Languages, labels alone", judged, answers, rows_alone(judged), 20, max(1, draws // 4))
 
 
 def nothing_planted(draws: int) -> None:
-    """Suspects where right answers follow strength alone, and on the boards as they are."""
+    """Print the mean number of suspects where right answers depend on the models' strength alone."""
     rng = np.random.default_rng(0)
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     asked = AskedProblems.of(dataset)
     for families in (20, 60, 400):
-        counts = []
-        scorers = tuple(Scorer(f"simulated {number}") for number in range(families))
+        suspect_counts = []
         shares = np.linspace(0.55, 0.95, families)[:, None]
         for _ in range(max(1, draws // 10)):
             states = (rng.random((families, len(asked))) < shares).astype(np.int64)
-            empty = Answers(asked, np.zeros(0, np.int64), np.zeros(0, np.int64), scorers)
-            judged = judge_items(answers_of(asked, states, empty), np.arange(families))
-            counts.append(len(judged.suspects))
-        said = f"nothing planted, {families} families of 55 to 95 % right"
-        print(f"{said}: {np.mean(counts):.1f} suspects of {len(judged.ranked)}")
+            answers = answers_of(asked, states, empty_answers(asked, families))
+            judged = judge_items(answers, np.arange(families))
+            suspect_counts.append(len(judged.suspects))
+        setting = f"nothing planted, {families} families of 55 to 95 % right"
+        print(f"{setting}: {np.mean(suspect_counts):.1f} suspects of {len(judged.ranked)}")
 
 
 def speed(draws: int) -> None:
-    """CPU seconds and memory of the whole verb with its pages, by the numbers of models and items."""
+    """Print the CPU seconds and memory of the whole verb with its pages, by the numbers of models and items.
+
+    `draws` is not used.
+    """
     dataset = winokit.load(f"winogrande:{DATA / 'winogrande' / 'dev.jsonl'}")
     for models, items in ((1_250, 1_267), (2_500, 1_267), (5_000, 317), (5_000, 634), (5_000, 1_267)):
         with TemporaryDirectory() as folder:
@@ -311,12 +340,17 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss, run.judged.family_count)
 
 
 def write_simulated(path: Path, models: int, items: int, dataset: Dataset) -> None:
-    """A board of fine-tunes of some bases, which differ from their base in a tenth of the items."""
+    """Write a board of fine-tunes of some bases, which differ from their base in a tenth of the items."""
     rng = np.random.default_rng(0)
-    bases = rng.random((max(2, models // 5), items)) < rng.uniform(0.5, 0.9, (max(2, models // 5), 1))
-    right = bases[rng.integers(len(bases), size=models)] ^ (rng.random((models, items)) < 0.1)
+    base_count = max(2, models // 5)
+    base_draws = rng.random((base_count, items))
+    base_shares = rng.uniform(0.5, 0.9, (base_count, 1))
+    is_base_right = base_draws < base_shares
+    bases = rng.integers(base_count, size=models)
+    differs = rng.random((models, items)) < 0.1
+    is_right = is_base_right[bases] ^ differs
     lines = ["model," + ",".join(map(str, range(items)))]
-    for number, flags in enumerate(right.astype(int).tolist()):
+    for number, flags in enumerate(is_right.astype(int).tolist()):
         lines.append(f"org/model-{number}," + ",".join(map(str, flags)))
     path.write_text("\n".join(lines) + "\n")
 
@@ -330,10 +364,25 @@ TABLES = {
     "speed": speed,
 }
 
-if __name__ == "__main__":
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=TABLES, action="append")
     parser.add_argument("--draws", type=int, default=20)
-    given = parser.parse_args()
-    for name in given.only or TABLES:
-        TABLES[name](given.draws)
+    parser.add_argument("--quick", action="store_true", help="the table of nothing planted, one draw")
+    args = parser.parse_args()
+    if args.quick:
+        args.only = ["none"]
+        args.draws = 1
+    if not (DATA / "winogrande" / "dev.jsonl").exists():
+        print("items: skipped; it needs WINOKIT_DATA with winogrande/")
+        return
+    for name in args.only or TABLES:
+        TABLES[name](args.draws)
+
+
+if __name__ == "__main__":
+    from quiet import watched
+
+    with watched():
+        main()

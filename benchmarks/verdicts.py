@@ -2,19 +2,19 @@
 
     python benchmarks/verdicts.py [--times 400] [--sizes 20 60 200 428 1267] [--workers 2] [--json] [--quick]
 
-Each scorer is simulated, so that what it really does is known: whether it is above chance on problems and on twins,
-reads artifacts, follows a switch, is helped by association, minds the place of the right candidate. Its predictions go
-through the audit's own protocols, and the words of the verdict are read, not the numbers behind them.
+Each scorer is simulated, so that its true properties are known: whether it is above chance on problems and on twins,
+reads artifacts, follows a switch, is helped by association, depends on the place of the right candidate. Its
+predictions go through the audit's own protocols, and the words of the verdict are read, not the numbers behind them.
 
 Half of the scorers are adversaries: they know nothing and look as if they did. They nearly always take one place where
 right answers are unbalanced, answer only sometimes, have seen every problem three times, or know the texts by heart.
 
-- right: the headline claims what is so, and nothing else;
-- shy: it leaves open something that is so (few problems cannot show everything);
-- bold: it claims something that is not so. At most 5 % of verdicts may, in every cell;
+- right: the headline claims what is true, and nothing else;
+- shy: it leaves open something that is true (few problems cannot show everything);
+- bold: it claims something that is not true. At most 5 % of verdicts may, in every cell;
 - findings: the share of verdicts with a bold sentence below the headline.
 
-Below stands how often the intervals of scorers that are asked four times have the truth in them, by row.
+The last table is the coverage of intervals, by row, of scorers that are asked four times.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
+from itertools import product, repeat
 
 import numpy as np
 
@@ -48,9 +48,18 @@ SIZES = (20, 60, 200, 428, 1267)
 TIMES = 400
 HEAD = ("single", "twins")
 RUN = (
-    *("accuracy", "groups", "samples", "switching", "association", "artifacts", "position", "dependence", "strict"),
+    "accuracy",
+    "groups",
+    "samples",
+    "switching",
+    "association",
+    "artifacts",
+    "position",
+    "dependence",
+    "strict",
     "luck",
 )
+"""Protocols of the audits."""
 ASSOCIATIVE = 0.15
 RETOLD = (ORIGINAL, "switched", "reversed")
 ASKED = (ORIGINAL, *ARTIFACTS, "switched", "reversed")
@@ -83,13 +92,15 @@ WORDS: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Study:
-    """Problems, and for each its number in the arrays that scorers fill."""
+    """Problems with their variants, and arrays with a value per problem, in the dataset's order."""
 
     dataset: Dataset
     variants: Mapping[str, Variant]
     answers: np.ndarray
     candidates: np.ndarray
+    """Number of candidates."""
     group: np.ndarray
+    """Number of the group; a problem alone has a number of its own."""
     associative: np.ndarray
 
     def __len__(self) -> int:
@@ -97,50 +108,62 @@ class Study:
 
 
 def study_of(problems: list[Problem], variants: bool = True) -> Study:
-    """A study of these problems, with every variant that scorers are asked about."""
+    """Make a study of these problems, with every variant that scorers are asked about, or with none."""
     dataset = Dataset(problems)
-    copies = [problem.replace(provenance={"of": problem.id}) for problem in dataset]
-    made: dict[str, Variant] = {}
-    if variants:
-        made = {name: Variant(Dataset(copies)) for name in ARTIFACTS}
-        made["reversed"] = Variant(Dataset([problem.with_order((1, 0)) for problem in copies]))
-        turned = [problem.replace(answer=1 - int(problem.answer or 0)) for problem in copies]
-        made["switched"] = Variant(Dataset(turned))
-    numbers: dict[str, int] = {}
-    group = [numbers.setdefault(problem.group or problem.id, len(numbers)) for problem in dataset]
+    group_numbers: dict[str, int] = {}
+    for problem in dataset:
+        group_numbers.setdefault(problem.group or problem.id, len(group_numbers))
     return Study(
         dataset,
-        made,
-        np.array([problem.answer for problem in dataset]),
-        np.array([len(problem.candidates) for problem in dataset]),
-        np.array(group),
-        np.array([bool(problem.labels.get("associative")) for problem in dataset]),
+        variants=make_copied_variants(dataset) if variants else {},
+        answers=np.array([problem.answer for problem in dataset]),
+        candidates=np.array([len(problem.candidates) for problem in dataset]),
+        group=np.array([group_numbers[problem.group or problem.id] for problem in dataset]),
+        associative=np.array([bool(problem.labels.get("associative")) for problem in dataset]),
     )
 
 
+def make_copied_variants(dataset: Dataset) -> dict[str, Variant]:
+    """Variants by name, whose texts are those of the originals, since no simulated scorer reads them."""
+    copies = [problem.replace(provenance={"of": problem.id}) for problem in dataset]
+    reversed_copies = [problem.with_order((1, 0)) for problem in copies]
+    switched_copies = [problem.replace(answer=1 - int(problem.answer or 0)) for problem in copies]
+    variants = {name: Variant(Dataset(copies)) for name in ARTIFACTS}
+    variants["reversed"] = Variant(Dataset(reversed_copies))
+    variants["switched"] = Variant(Dataset(switched_copies))
+    return variants
+
+
 def as_winogrande(n: int, rng: np.random.Generator) -> list[Problem]:
-    """Problems as WinoGrande's dev set has them: 45 % in pairs, each pair with opposite answers, the rest alone."""
+    """Make problems like WinoGrande's dev set: 45 % in pairs, each pair with opposite answers, the rest alone."""
     pair_count = max(round(n * 0.45 / 2), 4)
     problems = []
     for number in range(n):
-        twin = number // 2 if number < 2 * pair_count else None
-        answer = number % 2 if twin is not None else int(rng.integers(2))
+        group = None
+        if number < 2 * pair_count:
+            group = f"pair {number // 2}"
+            answer = number % 2
+        else:
+            answer = int(rng.integers(2))
         labels = {"associative": bool(rng.random() < ASSOCIATIVE)}
-        name = None if twin is None else f"pair {twin}"
         text = f"Text {number} says that _ did it."
-        problems.append(Problem.from_text(text, ("the first", "the second"), answer=answer, group=name, labels=labels))
-    for pair in np.flatnonzero(rng.permutation(pair_count) % 2):  # which twin comes first is an accident
-        problems[2 * pair : 2 * pair + 2] = problems[2 * pair : 2 * pair + 2][::-1]
+        problem = Problem.from_text(text, ("the first", "the second"), answer=answer, group=group, labels=labels)
+        problems.append(problem)
+    is_turned = rng.permutation(pair_count) % 2  # which twin comes first is an accident
+    for pair in np.flatnonzero(is_turned):
+        first, second = problems[2 * pair : 2 * pair + 2]
+        problems[2 * pair] = second
+        problems[2 * pair + 1] = first
     return problems
 
 
 def make_study(n: int, seed: int = 0) -> Study:
-    """A study as WinoGrande's dev set is."""
+    """Make a study like WinoGrande's dev set."""
     return study_of(as_winogrande(n, np.random.default_rng(seed)))
 
 
 def make_alone(n: int, seed: int, share: float = 0.5) -> Study:
-    """Problems without twins, so many of them with the first candidate right."""
+    """Make problems without twins, with the first candidate right in a share of them."""
     rng = np.random.default_rng(seed)
     answers = (rng.random(n) >= share).astype(int)
     problems = [
@@ -151,12 +174,12 @@ def make_alone(n: int, seed: int, share: float = 0.5) -> Study:
 
 
 def make_unbalanced(n: int, seed: int) -> Study:
-    """Problems without twins, 65 % of them with the first candidate right."""
+    """Make problems without twins, 65 % of them with the first candidate right."""
     return make_alone(n, seed, UNBALANCED)
 
 
 def make_four(n: int, seed: int) -> Study:
-    """Problems with four candidates, of which the first is right in 40 %."""
+    """Make problems with four candidates, of which the first is right in 40 %."""
     rng = np.random.default_rng(seed)
     answers = np.where(rng.random(n) < 0.4, 0, rng.integers(1, 4, n))
     names = ("the cook", "the clerk", "the guard", "the nurse")
@@ -172,37 +195,39 @@ def make_yes_or_no(n: int, seed: int) -> Study:
     rng = np.random.default_rng(seed)
     problems = []
     for number in range(n):
-        text = number - number % 3 // 2  # of three questions the last two are on one text
-        start, end = f"Text {text} says that Jim saw Kevin since ", " was near."
+        text_number = number - number % 3 // 2  # of three questions the last two are on one text
+        before = f"Text {text_number} says that Jim saw Kevin since "
         answer = int(rng.random() >= UNBALANCED)
-        problems.append(Problem(start, end, ("no", "yes"), answer, "he", query=f"Jim {number}"))
+        problems.append(Problem(before, " was near.", ("no", "yes"), answer, "he", query=f"Jim {number}"))
     return study_of(problems, variants=False)
 
 
 def make_copies(n: int, seed: int) -> Study:
-    """Problems of which each is written three times, under one template."""
+    """Make problems of which each is written three times, under one template."""
     rng = np.random.default_rng(seed)
-    once = as_winogrande(max(n // 3, 8), rng)
+    originals = as_winogrande(max(n // 3, 8), rng)
     problems = []
     for opening in ("One", "Two", "Three"):
-        for problem in once:
-            name = problem.group and f"{problem.group} {opening}"
+        for problem in originals:
+            group = f"{problem.group} {opening}" if problem.group else problem.group
             labels = {**problem.labels, "template": problem.group or problem.before}
-            problems.append(problem.replace(before=f"{opening} {problem.before}", group=name, labels=labels))
+            problems.append(problem.replace(before=f"{opening} {problem.before}", group=group, labels=labels))
     return study_of(problems)
 
 
 def make_unequal(n: int, seed: int) -> Study:
-    """Pairs in units of one to twelve pairs."""
+    """Make pairs in units of one to twelve pairs, until there are at least `n` problems."""
     rng = np.random.default_rng(seed)
+    candidates = ("the first", "the second")
     problems: list[Problem] = []
     template = 0
     while len(problems) < n:
+        labels = {"template": template}
         for _ in range(int(rng.integers(1, 13))):
             pair = len(problems) // 2
-            for answer, end in enumerate((" was helped.", " helped.")):
-                names, labels = ("the first", "the second"), {"template": template}
-                problems.append(Problem(f"Text {pair} says that ", end, names, answer, group=f"{pair}", labels=labels))
+            before = f"Text {pair} says that "
+            for answer, after in enumerate((" was helped.", " helped.")):
+                problems.append(Problem(before, after, candidates, answer, group=f"{pair}", labels=labels))
         template += 1
     return study_of(problems)
 
@@ -222,117 +247,161 @@ class Nature:
     study: Callable[[int, int], Study] = make_study
 
 
-def _list_asked(study: Study) -> tuple[str, ...]:
+def _variant_names(study: Study) -> tuple[str, ...]:
+    """Names of the versions that scorers are asked about, the original first."""
     return (ORIGINAL, *study.variants)
 
 
 def _draw_right(study: Study, rng: np.random.Generator, shares: Mapping[str, float | np.ndarray]) -> ScoredText:
-    """Predictions that are right with a probability of their own in each variant, independently."""
-    made = {}
-    for name in _list_asked(study):
+    """Draw predictions that are right with the probability of their variant, independently.
+
+    The probability is one number or one per problem, and 0.5 for variants that `shares` does not name.
+    """
+    predictions = {}
+    for name in _variant_names(study):
         # A switched text and reversed candidates have the right answer at the other place.
         answers = study.answers if name in (ORIGINAL, *ARTIFACTS) else 1 - study.answers
         is_right = rng.random(len(study)) < shares.get(name, 0.5)
         wrong = (answers + rng.integers(1, study.candidates)) % study.candidates
-        made[name] = np.where(is_right, answers, wrong)
-    return made
+        predictions[name] = np.where(is_right, answers, wrong)
+    return predictions
 
 
 def coin(study: Study, rng: np.random.Generator) -> ScoredText:
-    return {name: (rng.random(len(study)) * study.candidates).astype(int) for name in _list_asked(study)}
+    """Draw each choice by chance."""
+    predictions = {}
+    for name in _variant_names(study):
+        draws = rng.random(len(study))
+        predictions[name] = (draws * study.candidates).astype(int)
+    return predictions
 
 
 def coin_per_unit(study: Study, rng: np.random.Generator) -> ScoredText:
-    """One choice for all problems of a unit."""
+    """Draw one choice for all problems of a unit."""
     units = study.dataset.units
-    return {name: rng.integers(0, 2, units.count)[units.numbers] for name in _list_asked(study)}
+    predictions = {}
+    for name in _variant_names(study):
+        choice_of_unit = rng.integers(0, 2, units.count)
+        predictions[name] = choice_of_unit[units.numbers]
+    return predictions
 
 
 def abstaining(pattern: Callable[[Study, np.random.Generator], np.ndarray], scorer: Draw = coin) -> Draw:
+    """Make a scorer silent where a pattern is true, drawn anew for each variant."""
+
     def score(study: Study, rng: np.random.Generator) -> ScoredText:
-        return {name: np.where(pattern(study, rng), -1, choices) for name, choices in scorer(study, rng).items()}
+        predictions = scorer(study, rng)
+        return {name: np.where(pattern(study, rng), -1, choices) for name, choices in predictions.items()}
 
     return score
 
 
 def mostly_first(share: float) -> Draw:
-    """Takes what is offered first in so many problems, whatever the text says."""
+    """Make a scorer that takes the first candidate in a share of the problems, and tosses a coin in the others."""
 
     def score(study: Study, rng: np.random.Generator) -> ScoredText:
-        others = coin(study, rng)
-        return {name: np.where(rng.random(len(study)) < share, 0, choices) for name, choices in others.items()}
+        predictions = {}
+        for name, choices in coin(study, rng).items():
+            is_first_taken = rng.random(len(study)) < share
+            predictions[name] = np.where(is_first_taken, 0, choices)
+        return predictions
 
     return score
 
 
 def name_biased(study: Study, rng: np.random.Generator) -> ScoredText:
-    """Has a favourite candidate in each group, and takes it nine times in ten, whatever the text says."""
-    favourite = rng.integers(0, 2, study.group.max() + 1)[study.group]
-    made = {}
+    """Draw a favourite candidate for each group, which is chosen nine times in ten."""
+    favourite_of_group = rng.integers(0, 2, study.group.max() + 1)
+    favourites = favourite_of_group[study.group]
+    predictions = {}
     for name in ASKED:
-        wanted = 1 - favourite if name == "reversed" else favourite
-        made[name] = np.where(rng.random(len(study)) < 0.9, wanted, 1 - wanted)
-    return made
+        candidates = 1 - favourites if name == "reversed" else favourites
+        is_favourite_taken = rng.random(len(study)) < 0.9
+        predictions[name] = np.where(is_favourite_taken, candidates, 1 - candidates)
+    return predictions
 
 
 def artifact_reader(study: Study, rng: np.random.Generator) -> ScoredText:
+    """Draw predictions that are right in 75 % of every variant, however little of the text it has."""
     return _draw_right(study, rng, dict.fromkeys(ASKED, 0.75))
 
 
 def association_reader(study: Study, rng: np.random.Generator) -> ScoredText:
+    """Draw predictions that are right in 95 % of the associative problems, and by chance in the others."""
     shares = np.where(study.associative, 0.95, 0.5)
     return _draw_right(study, rng, dict.fromkeys(RETOLD, shares))
 
 
 def reasoner(share: float) -> Draw:
-    """Right on so many problems, in every version that has the whole text."""
+    """Make a scorer that is right on a share of the problems, in every version that has the whole text."""
     return lambda study, rng: _draw_right(study, rng, dict.fromkeys(RETOLD, share))
 
 
 def silent_reasoner(study: Study, rng: np.random.Generator) -> ScoredText:
-    """Right on 80 %, and silent on half of the problems that are not associative."""
-    silent = ~study.associative & (rng.random(len(study)) < 0.5)
-    return {name: np.where(silent, -1, choices) for name, choices in reasoner(0.8)(study, rng).items()}
+    """Draw predictions right on 80 %, and none on half of the problems that are not associative."""
+    is_silent = ~study.associative & (rng.random(len(study)) < 0.5)
+    predictions = reasoner(0.8)(study, rng)
+    return {name: np.where(is_silent, -1, choices) for name, choices in predictions.items()}
 
 
 def by_heart(study: Study, rng: np.random.Generator) -> ScoredText:
-    """Knows 77 % of the texts by heart, and gives the candidate it remembers where they change places too."""
-    known = rng.random(len(study)) < 0.77
-    made = coin(study, rng)
+    """Draw predictions of a scorer that knows 77 % of the texts by heart.
+
+    It gives the candidate it remembers where candidates change places too.
+    """
+    is_remembered = rng.random(len(study)) < 0.77
+    predictions = coin(study, rng)
     for name in RETOLD:
-        remembered = 1 - study.answers if name == "reversed" else study.answers
-        made[name] = np.where(known, remembered, made[name])
-    return made
+        remembered_choices = 1 - study.answers if name == "reversed" else study.answers
+        predictions[name] = np.where(is_remembered, remembered_choices, predictions[name])
+    return predictions
 
 
 def in_samples(scorer: Draw) -> Draw:
-    """A scorer that is asked several times, and answers anew each time."""
+    """Make a scorer that is asked several times, and answers anew each time."""
 
     def score(study: Study, rng: np.random.Generator) -> ScoredText:
-        drawn = [scorer(study, rng) for _ in range(SAMPLES)]
-        return {name: np.stack([own[name] for own in drawn], axis=1) for name in drawn[0]}
+        samples = [scorer(study, rng) for _ in range(SAMPLES)]
+        predictions = {}
+        for name in samples[0]:
+            columns = [sample[name] for sample in samples]
+            predictions[name] = np.stack(columns, axis=1)
+        return predictions
 
     return score
 
 
 def copied(scorer: Draw) -> Draw:
-    """A scorer that is asked several times, and always gives the answer that it gave first."""
+    """Make a scorer that is asked several times, and always gives its first answer."""
 
     def score(study: Study, rng: np.random.Generator) -> ScoredText:
-        return {name: np.repeat(own[:, None], SAMPLES, axis=1) for name, own in scorer(study, rng).items()}
+        predictions = scorer(study, rng)
+        return {name: np.repeat(choices[:, None], SAMPLES, axis=1) for name, choices in predictions.items()}
 
     return score
 
 
 def _is_first_of_group(study: Study, rng: np.random.Generator) -> np.ndarray:
+    """Whether each problem is the first of its group.
+
+    Nothing is drawn.
+    """
     return np.append(True, study.group[1:] != study.group[:-1])
 
 
 def _is_in_half_of_the_groups(study: Study, rng: np.random.Generator) -> np.ndarray:
-    return rng.permutation(study.group.max() + 1)[study.group] % 2 == 0
+    """Whether each problem's group is in a random half."""
+    is_group_in_half = rng.permutation(study.group.max() + 1) % 2 == 0
+    return is_group_in_half[study.group]
+
+
+def _is_first_right_mostly(study: Study, rng: np.random.Generator) -> np.ndarray:
+    """Whether each problem is among a random 80 % of those whose first candidate is right."""
+    return (study.answers == 0) & (rng.random(len(study)) < 0.8)
 
 
 def _make_silence(share: float) -> Callable[[Study, np.random.Generator], np.ndarray]:
+    """Make a pattern that is true for each problem with a probability of `share`."""
     return lambda study, rng: rng.random(len(study)) < share
 
 
@@ -345,7 +414,7 @@ NATURES = (
     Nature("… on 9 in 10", abstaining(_make_silence(0.9)), {}),
     Nature("… on one of two twins", abstaining(_is_first_of_group), {}),
     Nature("… on half of the groups", abstaining(_is_in_half_of_the_groups), {}),
-    Nature("… where the first is right", abstaining(lambda s, r: (s.answers == 0) & (r.random(len(s)) < 0.8)), {}),
+    Nature("… where the first is right", abstaining(_is_first_right_mostly), {}),
     Nature("takes the first, 4 in 5", mostly_first(0.6), {"consistency": BELOW, "place": ABOVE}),
     Nature("always takes the first", mostly_first(1.0), {"consistency": BELOW, "place": ABOVE}),
     Nature("takes its favourite, 9 in 10", name_biased, FAVOURITE),
@@ -401,26 +470,33 @@ FLOORS = {("alone: right on 60 %", 200): 0.60, ("alone: right on 60 %", 1267): 0
 
 @lru_cache(maxsize=STUDIES * len(SIZES))
 def drawn_study(make: Callable[[int, int], Study], n: int, seed: int) -> Study:
-    """A study that is drawn once however many scorers are asked."""
+    """Study made by `make`, drawn once however many scorers are asked."""
     return make(n, seed)
 
 
 def audited(study: Study, scored: ScoredText, protocols: Sequence[str] = RUN) -> list[Metric]:
-    """The rows of an audit of these predictions."""
-    ids = [problem.id for problem in study.dataset]
-    predictions = {
-        name: {key: _make_predictions(key, name, np.atleast_1d(own)) for key, own in zip(ids, choices, strict=True)}
-        for name, choices in scored.items()
-    }
+    """Rows of an audit of these predictions."""
+    predictions: dict[str, dict[str, list[Prediction]]] = {}
+    for name, choices in scored.items():
+        predictions[name] = {}
+        for problem, problem_choices in zip(study.dataset, choices, strict=True):
+            samples = np.atleast_1d(problem_choices).tolist()
+            predictions[name][problem.id] = _make_predictions(problem.id, name, samples)
     sheet = AuditSheet(study.dataset, predictions, study.variants, "simulated", "own")
-    return [row for name in protocols for row in PROTOCOLS[name].rows(sheet)]
+    rows: list[Metric] = []
+    for name in protocols:
+        rows += PROTOCOLS[name].rows(sheet)
+    return rows
 
 
-def _make_predictions(key: str, variant: str, choices: np.ndarray) -> list[Prediction]:
-    """The predictions for one problem, a sample each."""
-    numbers = range(len(choices)) if len(choices) > 1 else [None]
-    made = zip(numbers, (None if choice < 0 else int(choice) for choice in choices.tolist()), strict=True)
-    return [Prediction(key, variant, "simulated", "own", None, one, None, sample=number) for number, one in made]
+def _make_predictions(problem_id: str, variant: str, choices: Sequence[int]) -> list[Prediction]:
+    """Make the predictions for one problem from its choices, a sample each, -1 for an abstention."""
+    predictions = []
+    for number, choice in enumerate(choices):
+        sample = number if len(choices) > 1 else None
+        prediction = None if choice < 0 else choice
+        predictions.append(Prediction(problem_id, variant, "simulated", "own", None, prediction, None, sample=sample))
+    return predictions
 
 
 @dataclass(frozen=True)
@@ -437,38 +513,61 @@ class Cell:
 
 
 def judge(nature: Nature, n: int, times: int, seed: int = 0) -> Cell:
-    """Audit a scorer again and again, each time with choices drawn anew, and read the verdicts."""
+    """Audit a scorer `times` times, each time with choices drawn anew, and count the kinds of verdicts."""
     rng = np.random.default_rng([seed, n])
     bold = shy = loud = 0
     for round_ in range(times):
         study = drawn_study(nature.study, n, seed * 1_000_003 + round_ % STUDIES)
-        said = verdict(audited(study, nature.score(study, rng)))
-        claims = WORDS[said.word.removesuffix(NEARLY)]
-        is_wrong = any(nature.truth.get(fact, AT) != where for fact, where in claims.items())
-        bold += is_wrong
-        shy += not is_wrong and any(fact not in claims for fact in HEAD if fact in nature.truth)
-        below = [
-            claim for point in said.points for claim in point.claims.items() if claim[0] not in ("single", "twins")
-        ]
-        loud += any(where in (ABOVE, BELOW) and nature.truth.get(fact, AT) != where for fact, where in below)
+        audit_verdict = verdict(audited(study, nature.score(study, rng)))
+        claims = WORDS[audit_verdict.word.removesuffix(NEARLY)]
+        if _has_wrong_claim(claims, nature.truth):
+            bold += 1
+        elif _has_open_fact(claims, nature.truth):
+            shy += 1
+        loud += any(_has_wrong_finding(point.claims, nature.truth) for point in audit_verdict.points)
     return Cell(nature.name, n, times, (times - bold - shy) / times, shy / times, bold / times, loud / times)
 
 
+def _has_wrong_claim(claims: Mapping[str, str], truth: Mapping[str, str]) -> bool:
+    """Whether a headline claims something that is not true."""
+    return any(truth.get(fact, AT) != claim for fact, claim in claims.items())
+
+
+def _has_open_fact(claims: Mapping[str, str], truth: Mapping[str, str]) -> bool:
+    """Whether a headline leaves open a true property of problems or twins."""
+    return any(fact in truth and fact not in claims for fact in HEAD)
+
+
+def _has_wrong_finding(claims: Mapping[str, str], truth: Mapping[str, str]) -> bool:
+    """Whether a sentence below the headline claims a difference from chance that is not true."""
+    for fact, claim in claims.items():
+        if fact in HEAD or claim not in (ABOVE, BELOW):
+            continue
+        if truth.get(fact, AT) != claim:
+            return True
+    return False
+
+
 def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
-    """Two models that share their difficulties, one better by so much or not at all: who is said to be ahead?"""
+    """Compare two models `times` times, and count which one is said to be ahead.
+
+    They share their difficulties. The first is better by `better`, a share of problems, which may be 0.
+    """
     rng = np.random.default_rng([seed, n, 7])
     bold = shy = 0
     for round_ in range(times):
         study = drawn_study(make_study, n, seed * 1_000_003 + round_ % STUDIES)
         is_hard = rng.random(len(study)) < 0.6  # on these both do the same
-        shared = rng.random(len(study))
+        shared_draws = rng.random(len(study))
         tables = []
         for share in (0.7 + better, 0.7):
-            is_right = np.where(is_hard, shared, rng.random(len(study))) < share
-            choices = np.where(is_right, study.answers, 1 - study.answers)
+            draws = np.where(is_hard, shared_draws, rng.random(len(study)))
+            choices = np.where(draws < share, study.answers, 1 - study.answers)
             tables.append(Answers.of_choices(study.dataset, choices))
-        leads = {said.lead for said in verdicts(list(compare_answers(*tables).values()))}
-        bold += -1 in leads or (1 in leads and better == 0)
+        comparisons = list(compare_answers(*tables).values())
+        leads = {comparison.lead for comparison in verdicts(comparisons)}
+        is_false_lead = 1 in leads and better == 0
+        bold += -1 in leads or is_false_lead
         shy += better > 0 and leads == {0}
     name = "two equal models" if better == 0 else f"one better by {100 * better:.0f} points"
     return Cell(name, n, times, (times - bold - shy) / times, shy / times, bold / times, 0.0)
@@ -476,26 +575,31 @@ def compared(better: float, n: int, times: int, seed: int = 0) -> Cell:
 
 @dataclass(frozen=True)
 class Wavering:
-    """A scorer that gets each problem right with a probability of its own, in every sample anew."""
+    """A scorer that has a probability of being right for each problem, and draws anew in every sample."""
 
     name: str
     levels: tuple[float, ...]
     """Probabilities of being right."""
     shares: tuple[float, ...]
-    """On how many problems it has each of them."""
+    """Share of the problems that have each of these probabilities."""
 
     def draw(self, study: Study, rng: np.random.Generator) -> ScoredText:
         """Draw the scorer's samples of each problem, where half of the twins are as hard as each other."""
-        own, of_group = (rng.choice(self.levels, len(study), p=self.shares) for _ in range(2))
-        is_shared = (rng.random(study.group.max() + 1) < TWINS_ALIKE)[study.group]
-        chances = np.where(is_shared, of_group[study.group], own)
+        chances_alone = rng.choice(self.levels, len(study), p=self.shares)
+        chances_of_group = rng.choice(self.levels, len(study), p=self.shares)
+        is_group_alike = rng.random(study.group.max() + 1) < TWINS_ALIKE
+        chances = np.where(is_group_alike[study.group], chances_of_group[study.group], chances_alone)
         is_right = rng.random((len(study), SAMPLES)) < chances[:, None]
         answers = study.answers[:, None]
         return {ORIGINAL: np.where(is_right, answers, 1 - answers)}
 
     def truths(self) -> dict[tuple[str, str, str], float]:
-        """True values that the rows of an audit estimate: means over all possible problems."""
-        levels, shares = np.array(self.levels), np.array(self.shares)
+        """True values that the rows of an audit estimate, by protocol, subset and metric.
+
+        They are means over all possible problems.
+        """
+        levels = np.array(self.levels)
+        shares = np.array(self.shares)
 
         def mean(values: np.ndarray) -> float:
             return float((shares * values).sum())
@@ -503,7 +607,8 @@ class Wavering:
         def of_pairs(values: np.ndarray) -> float:
             return TWINS_ALIKE * mean(values**2) + (1 - TWINS_ALIKE) * mean(values) ** 2
 
-        always, never = levels**SAMPLES, (1 - levels) ** SAMPLES
+        always = levels**SAMPLES
+        never = (1 - levels) ** SAMPLES
         return {
             ("accuracy", "all", "accuracy"): mean(levels),
             ("samples", "all", "all_right"): mean(always),
@@ -538,10 +643,14 @@ class Coverage:
 
 
 def covered(scorer: Wavering, n: int, times: int, seed: int = 0) -> list[Coverage]:
-    """Audit a scorer of several samples again and again, each time with problems and choices drawn anew."""
+    """Audit a scorer of several samples `times` times, and count the intervals with the truth in them, by row.
+
+    Problems and choices are drawn anew each time.
+    """
     rng = np.random.default_rng([seed, n, 11])
     truths = scorer.truths()
-    inside, widths = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0.0)
+    inside = dict.fromkeys(truths, 0)
+    widths = dict.fromkeys(truths, 0.0)
     for round_ in range(times):
         study = drawn_study(make_bare, n, seed * 1_000_003 + round_ % STUDIES)
         for row in audited(study, scorer.draw(study, rng), INTERVALS):
@@ -549,26 +658,27 @@ def covered(scorer: Wavering, n: int, times: int, seed: int = 0) -> list[Coverag
             if name in truths and row.low is not None and row.high is not None:
                 inside[name] += row.low - ROUNDING <= truths[name] <= row.high + ROUNDING
                 widths[name] += row.high - row.low
-    return [
-        Coverage(scorer.name, n, " ".join(name), times, inside[name] / times, widths[name] / times) for name in truths
-    ]
+    rows = []
+    for name in truths:
+        rows.append(Coverage(scorer.name, n, " ".join(name), times, inside[name] / times, widths[name] / times))
+    return rows
 
 
 def make_bare(n: int, seed: int) -> Study:
-    """A study as WinoGrande's dev set is, without variants."""
+    """Make a study like WinoGrande's dev set, without variants."""
     return study_of(as_winogrande(n, np.random.default_rng(seed)), variants=False)
 
 
 INTERVALS = ("accuracy", "groups", "samples")
-"""The protocols of which coverage is counted."""
+"""Protocols whose intervals are counted."""
 ROUNDING = 1e-9
 
 
 def coverage(sizes: Sequence[int], times: int, seed: int = 0, workers: int = 1) -> Iterator[Coverage]:
-    """Coverage of the intervals over samples: every scorer that wavers, at every size."""
-    asked = [(scorer, n) for scorer in WAVERING for n in sizes]
+    """Coverage of the intervals over samples, of every scorer of `WAVERING` at every size."""
+    scorers, counts = zip(*product(WAVERING, sizes), strict=True)
     with ProcessPoolExecutor(workers) as pool:
-        for rows in pool.map(covered, *zip(*asked, strict=True), repeat(times), repeat(seed)):
+        for rows in pool.map(covered, scorers, counts, repeat(times), repeat(seed)):
             yield from rows
 
 
@@ -579,60 +689,81 @@ BIASED = (
     "More was removed than by chance",
     "Over-filtered",
 )
-"""How words of debias begin that say there was something to remove."""
+"""Beginnings of the words of debias that say there was something to remove."""
+
+
+UNDECIDED = ("It depends", "Undecided", "Not ")
+"""Beginnings of the words of debias that leave that open."""
 
 
 def debiased(bias: float, times: int) -> Cell:
-    """AFLite on 300 problems with features that say nothing, or that give a share of the pairs away."""
+    """Count the verdicts on AFLite on 300 problems.
+
+    The features say nothing if `bias` is 0, else they give that share of the pairs away.
+    """
     from relabelled import words_of_debias
 
     words = words_of_debias(times, share=bias)
     claimed = sum(count for word, count in words.items() if word.startswith(BIASED))
-    open_ = sum(count for word, count in words.items() if word.startswith(("It depends", "Undecided", "Not ")))
-    name = "debias, noise" if bias == 0 else f"debias, bias in {bias:.0%} of pairs"
+    undecided = sum(count for word, count in words.items() if word.startswith(UNDECIDED))
     if bias == 0:
-        return Cell(name, 300, times, 1 - (claimed + open_) / times, open_ / times, claimed / times, 0.0)
+        right = 1 - (claimed + undecided) / times
+        return Cell("debias, noise", 300, times, right, undecided / times, claimed / times, 0.0)
+    name = f"debias, bias in {bias:.0%} of pairs"
     return Cell(name, 300, times, claimed / times, 1 - claimed / times, 0.0, 0.0)
 
 
 def table(sizes: tuple[int, ...], times: int, seed: int = 0, workers: int = 1) -> Iterator[Cell]:
-    """Every scorer at every size, then the comparisons, then debiasing."""
-    asked = [("judge", place, n) for place in range(len(NATURES)) for n in sizes]
-    asked += [("compared", better, n) for better in (0.0, 0.02, 0.1) for n in sizes]
-    asked += [("debiased", bias, max(times // 8, 2)) for bias in (0.0, 0.3)]
+    """Cells of every scorer at every size, then of the comparisons, then of debiasing."""
+    tasks: list[Task] = [("judge", index, n) for index, n in product(range(len(NATURES)), sizes)]
+    tasks += [("compared", better, n) for better, n in product((0.0, 0.02, 0.1), sizes)]
+    tasks += [("debiased", bias, max(times // 8, 2)) for bias in (0.0, 0.3)]
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(_measure_cell, asked, repeat(times), repeat(seed))
+        yield from pool.map(_measure_cell, tasks, repeat(times), repeat(seed))
 
 
-def _measure_cell(asked: tuple[str, float, int], times: int, seed: int) -> Cell:
-    kind, what, n = asked
+Task = tuple[str, float, int]
+"""Kind of a cell, what it varies (index of a scorer, lead or bias), and problems (audits if the kind is "debiased")."""
+
+
+def _measure_cell(task: Task, times: int, seed: int) -> Cell:
+    """Measure one cell.
+
+    Debiasing is repeated as often as its task says, not `times` times.
+    """
+    kind, setting, n = task
     if kind == "judge":
-        return judge(NATURES[int(what)], n, times, seed)
-    return compared(what, n, times, seed) if kind == "compared" else debiased(what, n)
+        return judge(NATURES[int(setting)], n, times, seed)
+    if kind == "compared":
+        return compared(setting, n, times, seed)
+    return debiased(setting, n)
 
 
 def summary(cells: Sequence[Cell]) -> Iterator[str]:
-    """Summarise how many verdicts were bold, and the cells in which more than the claimed 5 % are.
+    """Lines with the share of bold verdicts, and the cells in which more than the claimed 5 % are bold.
 
-    A cell is named if so many bold verdicts are no accident at 5 %, corrected for the number of cells (Holm).
+    A cell is named if the excess is significant at 5 %, corrected for the number of cells (Holm).
     """
     from scipy import stats
 
-    kinds = {"bold headlines": lambda cell: cell.bold, "bold findings": lambda cell: cell.findings}
-    tests = []
-    for kind, share_of in kinds.items():
-        counts = [round(share_of(cell) * cell.times) for cell in cells]
-        audits = sum(cell.times for cell in cells)
+    shares_by_kind = {
+        "bold headlines": [cell.bold for cell in cells],
+        "bold findings": [cell.findings for cell in cells],
+    }
+    audits = sum(cell.times for cell in cells)
+    p_values = []
+    lines = []
+    for kind, shares in shares_by_kind.items():
+        counts = [round(share * cell.times) for cell, share in zip(cells, shares, strict=True)]
         yield f"{kind}: {sum(counts):,} of {audits:,} verdicts, {sum(counts) / audits:.1%}"
         for cell, count in zip(cells, counts, strict=True):
-            p = float(stats.binom.sf(count - 1, cell.times, MOST_BOLD))
-            tests.append(
-                (p, f"above {MOST_BOLD:.0%}, {kind}: {cell.nature}, {cell.n:,} problems: {count} of {cell.times}")
-            )
-    corrected = holm([p for p, _ in tests])
-    shown = [said for p, (_, said) in zip(corrected, tests, strict=True) if p < MOST_BOLD]
-    yield from shown
-    if not shown:
+            p_values.append(float(stats.binom.sf(count - 1, cell.times, MOST_BOLD)))
+            where = f"{cell.nature}, {cell.n:,} problems"
+            lines.append(f"above {MOST_BOLD:.0%}, {kind}: {where}: {count} of {cell.times}")
+    corrected = holm(p_values)
+    significant_lines = [line for p, line in zip(corrected, lines, strict=True) if p < MOST_BOLD]
+    yield from significant_lines
+    if not significant_lines:
         yield f"in no cell more than {MOST_BOLD:.0%} are shown to be bold"
 
 
@@ -644,28 +775,33 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="4 audits of each scorer on 20 problems")
-    asked = parser.parse_args()
-    if asked.quick:
-        asked.times, asked.sizes = 4, [20]
-    cells = []
-    if not asked.json:
-        print(f"{'scorer':34} {'problems':>8} {'right':>7} {'shy':>7} {'bold':>7} {'findings':>9}")
-    for cell in table(tuple(asked.sizes), asked.times, asked.seed, asked.workers):
-        cells.append(cell)
-        if not asked.json:
-            shares = f"{cell.right:7.1%} {cell.shy:7.1%} {cell.bold:7.1%} {cell.findings:9.1%}"
-            print(f"{cell.nature:34} {cell.n:8,} {shares}", flush=True)
-    if asked.json:
+    args = parser.parse_args()
+    if args.quick:
+        args.times = 4
+        args.sizes = [20]
+    cells = table(tuple(args.sizes), args.times, args.seed, args.workers)
+    if args.json:
         print(json.dumps([cell.__dict__ for cell in cells], indent=1))
+        return
+    print_cells(cells)
+    print(f"\n{'95 % intervals over 4 samples':32} {'problems':>8} {'row':36} {'covered':>8} {'width':>6}")
+    for row in coverage(args.sizes, args.times, args.seed, args.workers):
+        print(f"{row.nature:32} {row.n:8,} {row.row:36} {row.covered:8.1%} {row.width:6.3f}", flush=True)
+
+
+def print_cells(measured_cells: Iterable[Cell]) -> None:
+    """Print each cell as soon as it is measured, then the power and the summary."""
+    print(f"{'scorer':34} {'problems':>8} {'right':>7} {'shy':>7} {'bold':>7} {'findings':>9}")
+    cells = []
+    for cell in measured_cells:
+        cells.append(cell)
+        shares = f"{cell.right:7.1%} {cell.shy:7.1%} {cell.bold:7.1%} {cell.findings:9.1%}"
+        print(f"{cell.nature:34} {cell.n:8,} {shares}", flush=True)
     for cell in cells:
         floor = FLOORS.get((cell.nature, cell.n))
-        if floor is not None and not asked.json:
+        if floor is not None:
             print(f"power: {cell.nature}, {cell.n:,} problems: {cell.right:.2f}, at least {floor:.2f} wanted")
-    if not asked.json:
-        print(*summary(cells), sep="\n")
-        print(f"\n{'95 % intervals over 4 samples':32} {'problems':>8} {'row':36} {'covered':>8} {'width':>6}")
-        for own in coverage(asked.sizes, asked.times, asked.seed, asked.workers):
-            print(f"{own.nature:32} {own.n:8,} {own.row:36} {own.covered:8.1%} {own.width:6.3f}", flush=True)
+    print(*summary(cells), sep="\n")
 
 
 if __name__ == "__main__":

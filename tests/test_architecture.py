@@ -25,15 +25,15 @@ def walk(heading: str) -> list[tuple[str, str]]:
 
 
 def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
-    """When each of our functions was called for the first time while a job was done, in any thread."""
-    first: dict[tuple[str, str], int] = {}
-    homes = f"{SRC}/", f"{COLLECT}/"
+    """Rank of the first call of each of our functions while a job is done, in any thread, by file and function."""
+    first_calls: dict[tuple[str, str], int] = {}
+    our_folders = (f"{SRC}/", f"{COLLECT}/")
 
     def look(frame, event, _):
-        if event == "call":
-            place = frame.f_code.co_filename, frame.f_code.co_name
-            if place not in first and place[0].startswith(homes):
-                first[place] = len(first)
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(our_folders):
+            file = path.removeprefix(our_folders[0]).removeprefix(our_folders[1])
+            first_calls.setdefault((file, frame.f_code.co_name), len(first_calls))
 
     threading.setprofile(look)
     sys.setprofile(look)
@@ -42,28 +42,29 @@ def calls(job: Callable[[], object]) -> dict[tuple[str, str], int]:
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return {(file.removeprefix(homes[0]).removeprefix(homes[1]), name): when for (file, name), when in first.items()}
+    return first_calls
 
 
 def check_walk(heading: str, job: Callable[[], object]) -> None:
+    """Fail unless the job calls the functions under a heading, in the order of the page."""
     steps = walk(heading)
-    seen = calls(job)
+    first_calls = calls(job)
     assert len(steps) >= 10
-    assert [step for step in steps if step not in seen] == []
-    assert steps == sorted(steps, key=seen.__getitem__)
+    assert [step for step in steps if step not in first_calls] == []
+    assert steps == sorted(steps, key=first_calls.__getitem__)
 
 
 def typed(monkeypatch, tmp_path, *arguments: str) -> Callable[[], None]:
-    """The job of typing a command in an empty folder."""
+    """A job that runs a command in an empty folder."""
     from winokit.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["winokit", *arguments])
 
     def job() -> None:
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_info:
             main()
-        assert not left.value.code
+        assert not exit_info.value.code
 
     return job
 
@@ -78,8 +79,9 @@ def test_the_page_says_what_becomes_of_the_problem_it_follows():
     assert f'"{variants["part-sent"].problems.problems[0].text}"' in section
     assert variants["switched"].problems.problems[0].text.startswith("The spaniel can squeeze")
     rows = winokit.score(pair, "builtin", scoring="masked-candidate", cache="off").predictions
-    numbers = [f"{score:.3f}".replace("-", "−") for row in rows for score in row.scores]
-    assert [number for number in numbers if number not in section] == []
+    for row in rows:
+        for score in row.scores:
+            assert f"{score:.3f}".replace("-", "−") in section
     assert [row.is_right for row in rows] == [True, False]
     assert len(variants) == 6
     assert "six variants" in section

@@ -19,5 +19,5 @@ def test_a_benchmark_shows_in_seconds_that_it_runs(name, tmp_path):
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--quick"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told = done.stdout + done.stderr
-    assert "load" in told or "skipped" in told  # how quiet the machine was
+    output = done.stdout + done.stderr
+    assert "load" in output or "skipped" in output  # the line on the load of the machine

@@ -42,6 +42,7 @@ def add(monkeypatch):
 
 
 def typed(*arguments: str) -> str:
+    """Run a command that succeeds, and return its output."""
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code == 0, (result.output, result.exception)
     return result.output
@@ -111,24 +112,12 @@ def test_a_formalization(add, tmp_path):
 
 def test_a_debias_method(add, tmp_path):
     add("debias method")
-    shown = typed(
-        "debias",
-        "shortest",
-        "open",
-        "--size",
-        "100",
-        "--set",
-        "assess=off",
-        "--compare",
-        "none",
-        "--out",
-        str(tmp_path),
-    )
-    assert "100 of 428 problems kept" in shown
-    kept = winokit.load(tmp_path / "kept.jsonl")
-    everything = winokit.load("open")
-    lengths = sorted(len(problem.sentence.split()) for problem in everything)
-    assert max(len(problem.sentence.split()) for problem in kept) <= lengths[120]
+    arguments = ("--size", "100", "--set", "assess=off", "--compare", "none", "--out", str(tmp_path))
+    output = typed("debias", "shortest", "open", *arguments)
+    assert "100 of 428 problems kept" in output
+    kept_lengths = [len(problem.sentence.split()) for problem in winokit.load(tmp_path / "kept.jsonl")]
+    lengths = sorted(len(problem.sentence.split()) for problem in winokit.load("open"))
+    assert max(kept_lengths) <= lengths[120]
 
 
 def test_a_platform(add, tmp_path):
@@ -154,17 +143,19 @@ def test_a_language(add, tmp_path):
     try:
         path = tmp_path / "fiets.jsonl"
         text = "De fietsen staan niet bij de auto, omdat _ te {} zijn en dat op het plein aan de weg niet mag."
+        columns = {"candidates": ["de fiets", "de auto"], "pronoun": "zij"}
         rows = [
-            {"text": text.format(word), "candidates": ["de fiets", "de auto"], "answer": answer, "pronoun": "zij"}
-            for answer, word in enumerate(("groot", "klein"))
+            {"text": text.format("groot"), "answer": 0, **columns},
+            {"text": text.format("klein"), "answer": 1, **columns},
         ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         bikes = winokit.load(path)
-        assert (bikes.languages, len(bikes.groups)) == (("nl",), 1)
+        assert bikes.languages == ("nl",)
+        assert len(bikes.groups) == 1
         assert candidates_present(bikes[0].text, bikes[0].candidates, language="nl") is None
-        made = make_variants(bikes)
-        assert made["no-cands"].problems[0].text.startswith("staan niet bij, omdat _ te groot")
-        assert "switched" not in made
+        variants = make_variants(bikes)
+        assert variants["no-cands"].problems[0].text.startswith("staan niet bij, omdat _ te groot")
+        assert "switched" not in variants
     finally:
         language_of.cache_clear()
 

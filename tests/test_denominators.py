@@ -1,4 +1,4 @@
-"""Which test sizes can have produced a table of accuracies."""
+"""Test sizes that can have produced a table of accuracies."""
 
 import re
 import sys
@@ -15,12 +15,14 @@ from runs.tables import ROOT
 ACCURACIES = ROOT / "runs" / "protocols" / "accuracies"
 
 
-def said(capsys, *arguments):
+def run_denominators(capsys, *arguments):
+    """Run the command, and return its output."""
     assert main(["denominators", *map(str, arguments)]) == 0
     return capsys.readouterr().out
 
 
 def table(tmp_path, text):
+    """Write a table, and return its path."""
     path = tmp_path / "table.csv"
     path.write_text(text, "utf-8")
     return path
@@ -35,7 +37,8 @@ def cell(value, kind="single", row="", decimals=2):
     [(66.67, 3, True, True), (66.66, 3, False, True), (66.68, 3, False, False), (53.12, 288, True, True)],
 )
 def test_a_cell_fits_where_a_whole_number_of_right_answers_rounds_to_it(value, n, fits, cut):
-    assert (cell(value).fits(n), cell(value).fits(n, cut=True)) == (fits, cut)
+    assert cell(value).fits(n) == fits
+    assert cell(value).fits(n, cut=True) == cut
 
 
 def test_a_mean_of_runs_has_multiples_of_one_in_as_many_answers():
@@ -50,42 +53,43 @@ def test_the_share_by_accident_counts_the_values_that_are_possible():
 
 
 def test_square_ones_tables_say_what_a_person_found(capsys):
-    fourth = said(capsys, ACCURACIES / "square-one-4.csv")
+    fourth = run_denominators(capsys, ACCURACIES / "square-one-4.csv")
     assert "| single | 288 | 29 of 36 | 1.0 | under 1e-15 |" in fourth
     assert "Row 0 is of another test: 3 of 3 cells are impossible." in fourth
-    fifth = said(capsys, ACCURACIES / "square-one-5.csv")
+    fifth = run_denominators(capsys, ACCURACIES / "square-one-5.csv")
     assert "| single | 568 | 27 of 36 |" in fifth  # one of them row 0's, by accident
     assert "| group | 568 in 284 pairs | 28 of 36 |" in fifth
-    named = ("--test", "re-split=1938/969", "--test", "one piece=288/144", "--test", "twins=568/284", "--cut")
-    assert "Best: re-split (1,938 in 969 pairs) (5 of its 6 cells" in said(
-        capsys, ACCURACIES / "square-one-4.csv", *named
-    )
-    third = said(capsys, ACCURACIES / "square-one-3.csv", "--by", "column")
+    tests = ("--test", "re-split=1938/969", "--test", "one piece=288/144", "--test", "twins=568/284")
+    fourth_cut = run_denominators(capsys, ACCURACIES / "square-one-4.csv", *tests, "--cut")
+    assert "Best: re-split (1,938 in 969 pairs) (5 of its 6 cells" in fourth_cut
+    third = run_denominators(capsys, ACCURACIES / "square-one-3.csv", "--by", "column")
     assert re.findall(r"both \| (\d+) in", third) == ["184", "146", "288"]
 
 
 def test_a_test_named_like_a_row_is_asked_of_that_row_alone(tmp_path, capsys):
     path = table(tmp_path, "set,single,group\none,50.00,25.00\nother,33.33,16.67\n")
-    text = said(capsys, path, "--by", "row", "--test", "one=4/2", "--test", "other=12/6")
+    text = run_denominators(capsys, path, "--by", "row", "--test", "one=4/2", "--test", "other=12/6")
     assert "one: impossible for 4 in 2 pairs: one 25.00." in text
     assert text.count("other (12") == 1
     assert "other: impossible" not in text
 
 
 def test_too_few_cells_tell_nothing(tmp_path, capsys):
-    text = said(capsys, table(tmp_path, "system,accuracy\na,51.3\nb,62.9\n"))
+    text = run_denominators(capsys, table(tmp_path, "system,accuracy\na,51.3\nb,62.9\n"))
     assert "Accident fits as well too often to tell a test: single." in text
 
 
 def test_groups_that_their_singles_rule_out_are_named(tmp_path, capsys):
-    text = said(capsys, table(tmp_path, "system,X single,X group\na,50.00,60.00\nb,90.00,70.00\nc,90.00,85.00\n"))
+    path = table(tmp_path, "system,X single,X group\na,50.00,60.00\nb,90.00,70.00\nc,90.00,85.00\n")
+    text = run_denominators(capsys, path)
     assert "a X group 60.00 contradicts 50.00 single on complete pairs." in text
     assert "b X group 70.00 contradicts 90.00 single on complete pairs." in text
-    assert "c X" not in text.split("\n\n", 1)[1].replace("c X group 85.00 c", "")
+    _, text_after_table = text.split("\n\n", 1)
+    assert "c X" not in text_after_table.replace("c X group 85.00 c", "")
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "why"),
+    ("text", "options", "message"),
     [
         ("", (), "empty; expected a header and rows"),
         ("a,b\nx,\n", (), "no accuracies"),
@@ -98,11 +102,12 @@ def test_groups_that_their_singles_rule_out_are_named(tmp_path, capsys):
         ("a,b\nx,50.0\n", ("--most", "3"), "--most: expected at least 20, found 3"),
     ],
 )
-def test_what_is_no_table_is_told_in_one_line(tmp_path, capsys, text, options, why):
-    assert main(["denominators", str(table(tmp_path, text)), *options]) == 2
-    message = capsys.readouterr().err
-    assert why in message
-    assert message.count("\n") == 1
+def test_what_is_no_table_is_told_in_one_line(tmp_path, capsys, text, options, message):
+    path = table(tmp_path, text)
+    assert main(["denominators", str(path), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
 
 
 def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path, capsys):
@@ -112,7 +117,8 @@ def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path, capsys):
 
 def test_deviations_in_brackets_and_signs_are_left_out(tmp_path):
     cells = read_cells(table(tmp_path, "a,X single,X group\nr,52.99 (0.75),8.67 %\n"))
-    assert [(one.column, one.kind, one.text) for one in cells] == [("X", "single", "52.99"), ("X", "group", "8.67")]
+    contents = [(cell.column, cell.kind, cell.text) for cell in cells]
+    assert contents == [("X", "single", "52.99"), ("X", "group", "8.67")]
 
 
 def test_named_tests_say_their_pairs():

@@ -1,4 +1,4 @@
-"""What the documents say is what the program does."""
+"""Documents agree with the program: options, links, examples, outputs and numbers."""
 
 import doctest
 import importlib.util
@@ -25,16 +25,18 @@ RAISES_NOTHING = {"find_groups", "find_leaks"}
 
 def commands_shown():
     """Commands that the documents show, each with the page that has it."""
-    shown = []
+    pages_and_commands = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        if path.name == "cli.md":
+            continue
         text = path.read_text("utf-8").replace("\\\n", " ")
-        found = re.findall(r"(?:^ *(?:\$ )?|`)winokit ([a-z]+ [^`\n]+)", text, re.MULTILINE)
-        shown += [(path.name, command.partition("  #")[0]) for command in found if path.name != "cli.md"]
-    return shown
+        commands = re.findall(r"(?:^ *(?:\$ )?|`)winokit ([a-z]+ [^`\n]+)", text, re.MULTILINE)
+        pages_and_commands += [(path.name, command.partition("  #")[0]) for command in commands]
+    return pages_and_commands
 
 
 def options_of(words):
-    """The options of the command that these words begin with; None if there is no such command."""
+    """Options of the command that these words begin with, or None if there is no such command."""
     group = typer.main.get_command(app)
     context = group.make_context("winokit", ["audit"], resilient_parsing=True)
     command = group
@@ -51,18 +53,19 @@ def options_of(words):
 
 
 def test_options_of_commands_in_the_documents_exist():
-    shown = commands_shown()
-    assert len(shown) > 100
+    pages_and_commands = commands_shown()
+    assert len(pages_and_commands) > 100
     wrong = []
-    for page, command in shown:
-        known = options_of(command.split())
-        named = re.findall(r"(?<![\w-])--[a-z-]+", command)
-        if known is not None:
-            wrong += [(page, command, option) for option in named if option not in known]
+    for page, command in pages_and_commands:
+        valid_options = options_of(command.split())
+        options = re.findall(r"(?<![\w-])--[a-z-]+", command)
+        if valid_options is not None:
+            wrong += [(page, command, option) for option in options if option not in valid_options]
     assert wrong == []
 
 
 def maker(name):
+    """Import the module in docs/ that writes a page."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -99,19 +102,28 @@ def test_python_in_the_documents_runs(page, capsys):
 @pytest.mark.parametrize("page", ["docs/quickstart.md", "docs/audit-a-model.md"])
 def test_a_terminal_in_the_documents_shows_what_the_commands_print(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
-    steps = [step.partition("\n") for block in blocks for step in re.split(r"^\$ winokit ", block, flags=re.MULTILINE)]
-    shown = [(command, output) for command, _, output in steps if output]
-    assert shown
-    for command, output in shown:
+    commands_and_outputs = terminal_steps((ROOT / page).read_text("utf-8"))
+    assert commands_and_outputs
+    for command, output in commands_and_outputs:
         printed = CliRunner().invoke(app, command.split()).stdout.replace("\u00a0", " ")
         lines = [line.rstrip() for line in printed.splitlines()]
         # Whoever types it for the first time has nothing in the cache; tests before this one have.
         assert [line for line in lines if "replayed from the cache" not in line] == output.splitlines(), command
 
 
+def terminal_steps(text):
+    """Commands of winokit in the terminals of a page, each with its output, if it shows one."""
+    commands_and_outputs = []
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for step in re.split(r"^\$ winokit ", block, flags=re.MULTILINE):
+            command, _, output = step.partition("\n")
+            if output:
+                commands_and_outputs.append((command, output))
+    return commands_and_outputs
+
+
 def api_blocks():
-    """The examples of the reference, those that train apart."""
+    """Examples of the reference, in two lists: those that train nothing, and those that train."""
     blocks = re.findall(r"```python\n(>>> .*?)```", (ROOT / "docs/api.md").read_text("utf-8"), re.DOTALL)
     training = [block for block in blocks if re.search(r"winokit\.(train|search)\(", block)]
     return [block for block in blocks if block not in training], training
@@ -132,25 +144,27 @@ def test_training_in_the_reference_runs(tmp_path, monkeypatch, capsys):
 
 def test_the_reference_has_every_public_name():
     page = (ROOT / "docs/api.md").read_text("utf-8")
-    listed = re.findall(r"^::: ([\w.]+)\.(\w+)$", page, re.MULTILINE)
-    assert sorted(name for _, name in listed) == sorted(winokit.__all__)
-    assert [home for home, name in listed if getattr(winokit, name).__module__ != home] == []
+    modules_and_names = re.findall(r"^::: ([\w.]+)\.(\w+)$", page, re.MULTILINE)
+    assert sorted(name for _, name in modules_and_names) == sorted(winokit.__all__)
+    for module, name in modules_and_names:
+        assert getattr(winokit, name).__module__ == module
 
 
 @pytest.mark.parametrize("name", winokit.__all__)
 def test_a_public_name_is_documented(name):
     """Calls say what they take, return and raise; what shows no example in the reference has one of its own."""
-    known = getattr(winokit, name)
-    text = inspect.getdoc(known)
+    public_object = getattr(winokit, name)
+    text = inspect.getdoc(public_object)
     page = (ROOT / "docs/api.md").read_text("utf-8")
-    if inspect.isfunction(known):
+    if inspect.isfunction(public_object):
         assert "Returns\n" in text
         assert "Raises\n" in text or name in RAISES_NOTHING
-        assert "Parameters\n" in text or len(inspect.signature(known).parameters) < 4
+        assert "Parameters\n" in text or len(inspect.signature(public_object).parameters) < 4
     assert ">>> " in text or f"winokit.{name}(" in page or name == "Run"
 
 
 def run_blocks(page, blocks):
+    """Run the examples of a page in their order, with the names of those before."""
     assert blocks
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     names = {"winokit": winokit}
@@ -166,11 +180,12 @@ def test_the_page_for_a_colleague_has_the_numbers_of_the_data(real_file):
     assert len(page.split()) < 1500
     files = [real_file("predictions/roberta_winogrande_dev.csv"), real_file("lmeval/samples_winogrande_smollm2.jsonl")]
     run = winokit.audit(real_file("winogrande/dev.jsonl"), predictions=files)
-    wanted = [("accuracy", "all", "accuracy"), ("groups", "grouped", "accuracy"), ("groups", "single", "accuracy")]
-    wanted += [("groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
-    for row in (run.find(*each, "roberta_winogrande_dev") for each in wanted):
-        assert f"{row.value:.1%}".replace("%", " %") in page, row
-        assert row.metric != "group_accuracy" or f"[{row.low * 100:.1f}, {row.high * 100:.1f}] of {row.n} pairs" in page
+    meanings = [("accuracy", "all", "accuracy"), ("groups", "grouped", "accuracy"), ("groups", "single", "accuracy")]
+    meanings += [("groups", "complete", name) for name in ("group_accuracy", "one_right", "none_right")]
+    rows = [run.find(*meaning, "roberta_winogrande_dev") for meaning in meanings]
     for metric in ("accuracy", "group_accuracy"):
-        row = next(row for row in run.metrics if row.metric == metric and row.model == "winogrande_smollm2")
+        rows.append(next(row for row in run.metrics if row.metric == metric and row.model == "winogrande_smollm2"))
+    for row in rows:
         assert f"{row.value:.1%}".replace("%", " %") in page, row
+    pairs = run.find("groups", "complete", "group_accuracy", "roberta_winogrande_dev")
+    assert f"[{pairs.low * 100:.1f}, {pairs.high * 100:.1f}] of {pairs.n} pairs" in page

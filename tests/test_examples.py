@@ -20,9 +20,9 @@ def run_cells(notebook: Path) -> dict[str, object]:
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, notebook.name, "exec"), names)
         if last is not None:
-            shown = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
-            html = shown._repr_html_() if hasattr(shown, "_repr_html_") else None
-            assert repr(shown)
+            value = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
+            html = value._repr_html_() if hasattr(value, "_repr_html_") else None
+            assert repr(value)
             assert html is None or "<" in html
     return names
 

@@ -20,8 +20,10 @@ def test_every_listed_name_is_there():
 
 def test_each_imported_name_is_listed_once():
     code = ast.parse(Path(extend.__file__).read_text("utf-8"))
-    nodes = [node for node in ast.walk(code) if isinstance(node, ast.ImportFrom) and "winokit" in str(node.module)]
-    names = [alias.asname or alias.name for node in nodes for alias in node.names]
+    names = []
+    for node in ast.walk(code):
+        if isinstance(node, ast.ImportFrom) and "winokit" in str(node.module):
+            names += [alias.asname or alias.name for alias in node.names]
     assert sorted(names) == sorted(extend.__all__)
     assert dir(extend) == sorted(extend.__all__)
 

@@ -1,4 +1,4 @@
-"""`python -m tools.frozen`: what is run, what counts as the same, what may differ, and what is shown."""
+"""`python -m tools.frozen`: its commands, the comparison of outputs, allowed differences, and the report."""
 
 import gzip
 import io
@@ -43,15 +43,19 @@ def test_every_allowed_difference_has_a_reason_that_is_a_sentence():
 
 def test_every_allowed_difference_is_about_some_command():
     names = list(read_commands())
-    assert [each for each in read_allowances() if not any(fnmatchcase(name, each.command) for name in names)] == []
+    for allowance in read_allowances():
+        assert any(fnmatchcase(name, allowance.command) for name in names), allowance
 
 
 def test_whatever_may_change_is_said_of_one_command():
     """An entry for many commands never allows every line."""
-    whatever = ("a wrong number: 3", "Traceback (most recent call last):", "winokit: no such file")
-    for each in read_allowances():
-        if each.command == "*":
-            assert [line for line in whatever if each.allows(f"-{line}") or each.allows(f"+{line}")] == []
+    lines = ("a wrong number: 3", "Traceback (most recent call last):", "winokit: no such file")
+    for allowance in read_allowances():
+        if allowance.command != "*":
+            continue
+        for line in lines:
+            assert not allowance.allows(f"-{line}"), allowance
+            assert not allowance.allows(f"+{line}"), allowance
 
 
 ROW = "metrics[open builtin masked-candidate accuracy all accuracy]"
@@ -60,9 +64,16 @@ TERMINAL = "Accuracy  All problems  {}\u00a0% [47.1, {}]  50.0\u00a0%  160"
 PAGE = "| Accuracy | All problems | accuracy / all / accuracy | builtin | {} % | [47.1, {}] | {} % | 160"
 
 
-def judged_as_meant(file_name, before, after, command="audit-open"):
-    base, head = (f"one\n{line}\ntwo\n".replace("\n\n", "\n") for line in (before, after))
-    return compare_texts(command, {file_name: base}, {file_name: head}, read_allowances()).state != "DIFFERENT"
+def text_around(line):
+    """A text with the line between two others, or the two alone if it is empty."""
+    return f"one\n{line}\ntwo\n".replace("\n\n", "\n")
+
+
+def is_allowed(file_name, before, after, command="audit-open"):
+    """Whether the stored allowances let a line change so, or the lines are equal."""
+    base = {file_name: text_around(before)}
+    head = {file_name: text_around(after)}
+    return compare_texts(command, base, head, read_allowances()).state != "DIFFERENT"
 
 
 @pytest.mark.parametrize(
@@ -94,16 +105,15 @@ def judged_as_meant(file_name, before, after, command="audit-open"):
     ],
 )
 def test_a_wrong_number_or_a_lost_line_is_never_allowed(file_name, before, after):
-    assert not judged_as_meant(file_name, before, after)
+    assert not is_allowed(file_name, before, after)
 
 
 @pytest.mark.parametrize("name", ["value", "n", "chance"])
 def test_rows_of_restarts_that_name_their_variant_keep_their_numbers(name):
-    before, after = (
-        f"metrics[inputs/test mc-mlm curve {part}8.restart1 accuracy].{name}" for part in ("", "original ")
-    )
-    assert judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.5", "curve-sizes")
-    assert not judged_as_meant("curve/results.json", f"{before} = 0.5", f"{after} = 0.6", "curve-sizes")
+    before = f"metrics[inputs/test mc-mlm curve 8.restart1 accuracy].{name}"
+    after = f"metrics[inputs/test mc-mlm curve original 8.restart1 accuracy].{name}"
+    assert is_allowed("curve/results.json", f"{before} = 0.5", f"{after} = 0.5", "curve-sizes")
+    assert not is_allowed("curve/results.json", f"{before} = 0.5", f"{after} = 0.6", "curve-sizes")
 
 
 @pytest.mark.parametrize(
@@ -117,10 +127,11 @@ def test_rows_of_restarts_that_name_their_variant_keep_their_numbers(name):
     ],
 )
 def test_intervals_and_tests_of_units_are_allowed(file_name, before, after):
-    assert judged_as_meant(file_name, before, after)
+    assert is_allowed(file_name, before, after)
 
 
-def written(folder: Path, text: str) -> Path:
+def write_list(folder: Path, text: str) -> Path:
+    """Write a list of commands or allowances, and return its path."""
     path = folder / "list.toml"
     path.write_text(textwrap.dedent(text), "utf-8")
     return path
@@ -139,7 +150,7 @@ def written(folder: Path, text: str) -> Path:
 )
 def test_a_command_that_cannot_run_is_refused_by_name(tmp_path, text, message):
     with pytest.raises(FrozenError) as caught:
-        read_commands(written(tmp_path, text))
+        read_commands(write_list(tmp_path, text))
     assert message in str(caught.value)
 
 
@@ -161,13 +172,13 @@ CHAIN = """
 
 
 def test_a_command_comes_with_those_whose_folders_it_reads_or_begins_in(tmp_path):
-    commands = read_commands(written(tmp_path, CHAIN))
+    commands = read_commands(write_list(tmp_path, CHAIN))
     assert [command.name for command in with_needed(["three"], commands)] == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize(("is_reference", "printed"), [(True, "winokit "), (False, "Usage: ")])
 def test_a_command_is_spelled_as_the_reference_commit_has_it_there_alone(tmp_path, is_reference, printed):
-    commands = read_commands(written(tmp_path, '[one]\nrun = "--help"\nbase = "--version"'))
+    commands = read_commands(write_list(tmp_path, '[one]\nrun = "--help"\nbase = "--version"'))
     side = sides.Side("side", tmp_path / "side", None, is_reference)
     side.prepare(None, [])
     side.run(commands["one"])
@@ -175,7 +186,7 @@ def test_a_command_is_spelled_as_the_reference_commit_has_it_there_alone(tmp_pat
 
 
 def test_slow_commands_and_those_on_real_data_are_left_out_unless_they_can_run(tmp_path):
-    commands = read_commands(written(tmp_path, CHAIN))
+    commands = read_commands(write_list(tmp_path, CHAIN))
     assert select_names([], commands, slow=False, real=False) == ["one", "other", "two"]
     assert select_names([], commands, slow=True, real=True) == ["one", "other", "two", "three", "four"]
     assert select_names(["t*"], commands, slow=False, real=True) == ["two"]
@@ -200,9 +211,9 @@ def test_a_row_of_json_is_called_by_what_it_is_about():
 
 
 def test_a_new_row_of_json_lines_changes_no_line_of_the_others():
-    first, second, third = ({"id": name, "scores": [0.1, 0.2]} for name in "abc")
-    before = "".join(f"{json.dumps(row)}\n" for row in (first, third))
-    after = "".join(f"{json.dumps(row)}\n" for row in (first, second, third))
+    first, second, third = [json.dumps({"id": name, "scores": [0.1, 0.2]}) for name in "abc"]
+    before = f"{first}\n{third}\n"
+    after = f"{first}\n{second}\n{third}\n"
     lines_before = text_of(before.encode(), "predictions.jsonl").splitlines()
     lines_after = text_of(after.encode(), "predictions.jsonl").splitlines()
     assert set(lines_after) - set(lines_before) == {'[b].id = "b"', "[b].scores = [0.1, 0.2]"}
@@ -214,9 +225,8 @@ def test_a_page_is_what_a_reader_sees():
     <h1 title="long">Above <em>chance</em></h1><p>50&nbsp;%
     of 8</p><table><tr><th>n</th><td>8</td></tr></table><script>let n = 1</script>
     <script type="application/json">{"n": 8}</script><svg><g><text x="3">one</text><text x="4">two</text></g></svg>"""
-    assert page_text(page).splitlines() == [
-        *("A run", "title: long", "Above chance", "50 % of 8", "| n | 8", "n = 8", "one", "two"),
-    ]
+    lines = ["A run", "title: long", "Above chance", "50 % of 8", "| n | 8", "n = 8", "one", "two"]
+    assert page_text(page).splitlines() == lines
 
 
 def test_a_place_in_a_page_may_change_and_a_word_may_not():
@@ -226,13 +236,13 @@ def test_a_place_in_a_page_may_change_and_a_word_may_not():
 
 def test_compressed_files_are_read_and_arrays_are_identified():
     assert text_of(gzip.compress(b'{"a": 1}'), "x.json.gz") == "a = 1\n"
-    file = io.BytesIO()
-    np.save(file, np.ones((2, 3)))
-    same = text_of(file.getvalue(), "X.npy")
-    other = io.BytesIO()
-    np.save(other, np.ones((2, 3)) + 1e-9)
-    assert same.startswith("array (2, 3) float64, mean 1, deviation 0, SHA-256 ")
-    assert text_of(other.getvalue(), "X.npy") != same
+    file_of_ones = io.BytesIO()
+    np.save(file_of_ones, np.ones((2, 3)))
+    file_of_others = io.BytesIO()
+    np.save(file_of_others, np.ones((2, 3)) + 1e-9)
+    text_of_ones = text_of(file_of_ones.getvalue(), "X.npy")
+    assert text_of_ones.startswith("array (2, 3) float64, mean 1, deviation 0, SHA-256 ")
+    assert text_of(file_of_others.getvalue(), "X.npy") != text_of_ones
 
 
 def test_bytes_that_are_no_text_count_unless_they_differ_from_run_to_run():
@@ -266,13 +276,15 @@ def test_a_difference_that_nothing_allows_is_shown_with_its_neighbours():
 
 
 def test_a_hunk_is_allowed_if_every_changed_line_of_it_is():
-    one = Allowance("Two is rounded otherwise.", line="^two")
-    assert compared(one).state == "DIFFERENT"
-    assert "two" not in shown(compared(one))
-    assert "seven 0.6" in shown(compared(one))
-    both = compared(one, Allowance("Seven is larger.", line="^seven"))
-    assert both.state == "allowed"
-    assert "Two is rounded otherwise." in shown(both)
+    of_two = Allowance("Two is rounded otherwise.", line="^two")
+    of_seven = Allowance("Seven is larger.", line="^seven")
+    with_one_allowance = compared(of_two)
+    assert with_one_allowance.state == "DIFFERENT"
+    assert "two" not in shown(with_one_allowance)
+    assert "seven 0.6" in shown(with_one_allowance)
+    with_both_allowances = compared(of_two, of_seven)
+    assert with_both_allowances.state == "allowed"
+    assert "Two is rounded otherwise." in shown(with_both_allowances)
 
 
 def test_a_removed_line_may_be_allowed_without_one_that_is_added():
@@ -339,7 +351,7 @@ def test_what_is_shown_is_cut_and_says_so():
 )
 def test_an_entry_without_a_reason_or_a_pattern_is_refused(tmp_path, entry, message):
     with pytest.raises(FrozenError) as caught:
-        read_allowances(written(tmp_path, f"[[allowed]]\n{entry}"))
+        read_allowances(write_list(tmp_path, f"[[allowed]]\n{entry}"))
     assert str(caught.value).startswith("list.toml: entry 1: ")
     assert message in str(caught.value)
 
@@ -479,7 +491,7 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setattr(sides, "ROOT", root)
     monkeypatch.setattr(frozen, "ROOT", root)
     monkeypatch.setattr(sides, "make_inputs", lambda folder, commands: folder.mkdir())
-    monkeypatch.setattr(frozen, "read_commands", lambda: read_commands(written(tmp_path, LIST)))
+    monkeypatch.setattr(frozen, "read_commands", lambda: read_commands(write_list(tmp_path, LIST)))
     monkeypatch.setattr(frozen, "read_allowances", list)
     monkeypatch.delenv("WINOKIT_DATA", raising=False)
     return root
@@ -487,8 +499,8 @@ def repository(tmp_path, monkeypatch):
 
 def run_tool(capsys, *arguments: object) -> tuple[int, str]:
     code = frozen.main([*("--base", "HEAD"), *map(str, arguments)])
-    said = capsys.readouterr()
-    return code, said.out + said.err
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
 
 
 def change_value(root: Path) -> None:
@@ -496,18 +508,18 @@ def change_value(root: Path) -> None:
 
 
 def test_a_tree_that_did_not_change_is_equal(repository, capsys):
-    code, said = run_tool(capsys)
-    assert "6 equal, 0 allowed, 0 DIFFERENT" in said
+    code, output = run_tool(capsys)
+    assert "6 equal, 0 allowed, 0 DIFFERENT" in output
     assert code == 0
 
 
 def test_a_tree_that_changed_differs_in_what_is_printed_and_written(repository, capsys):
     change_value(repository)
-    code, said = run_tool(capsys)
+    code, output = run_tool(capsys)
     assert code == 1
-    assert "DIFFERENT  write" in said
-    assert '  --- run/results.json\n  -value = 1\n  +value = 2\n   folder = "<side>/write"' in said
-    assert "equal      forget" in said
+    assert "DIFFERENT  write" in output
+    assert '  --- run/results.json\n  -value = 1\n  +value = 2\n   folder = "<side>/write"' in output
+    assert "equal      forget" in output
 
 
 def test_a_command_that_begins_in_anothers_folder_has_its_files_and_its_cache(repository, tmp_path, capsys):
@@ -534,23 +546,23 @@ def test_a_difference_that_is_allowed_is_no_failure(repository, capsys, monkeypa
         Allowance("Nobody has seen this.", line="x"),
     ]
     monkeypatch.setattr(frozen, "read_allowances", lambda: entries)
-    code, said = run_tool(capsys)
-    assert code == 0, said
-    assert "allowed    write\n             The value is two now." in said
-    assert "note: entry 2 of allowed.toml is stale, as it allows nothing (Nobody has seen this.)" in said
+    code, output = run_tool(capsys)
+    assert code == 0, output
+    assert "allowed    write\n             The value is two now." in output
+    assert "note: entry 2 of allowed.toml is stale, as it allows nothing (Nobody has seen this.)" in output
 
 
 def test_stored_outputs_of_the_base_are_reused_as_long_as_they_fit(repository, tmp_path, capsys, monkeypatch):
-    code, said = run_tool(capsys, "--side", "base", "--stored", tmp_path / "stored")
-    assert (code, "head:" in said) == (0, False)
-    code, said = run_tool(capsys, "--stored", tmp_path / "stored")
-    assert (code, "base:" in said) == (0, False)
-    changed = written(tmp_path, LIST.replace('run = "fail"', 'run = "fail again"'))
+    code, output = run_tool(capsys, "--side", "base", "--stored", tmp_path / "stored")
+    assert (code, "head:" in output) == (0, False)
+    code, output = run_tool(capsys, "--stored", tmp_path / "stored")
+    assert (code, "base:" in output) == (0, False)
+    changed = write_list(tmp_path, LIST.replace('run = "fail"', 'run = "fail again"'))
     monkeypatch.setattr(frozen, "read_commands", lambda: read_commands(changed))
-    code, said = run_tool(capsys, "--stored", tmp_path / "stored")
+    code, output = run_tool(capsys, "--stored", tmp_path / "stored")
     assert code == 0
-    assert "base: " in said
-    assert "1 commands" in said
+    assert "base: " in output
+    assert "1 commands" in output
 
 
 def test_stored_outputs_of_another_commit_or_tool_do_not_count(repository, tmp_path, capsys, monkeypatch):
@@ -576,8 +588,8 @@ def test_outputs_stay_out_of_the_tree_and_foreign_folders_untouched(repository, 
         (["--head", "no-such-branch"], "no-such-branch: no commit of this repository"),
         (["--data", tmp_path / "nowhere"], "nowhere: no folder"),
     ):
-        code, said = run_tool(capsys, *arguments)
-        assert (code, message in said) == (2, True), said
+        code, output = run_tool(capsys, *arguments)
+        assert (code, message in output) == (2, True), output
     assert (tmp_path / "mine/letter.txt").exists()
 
 

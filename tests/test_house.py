@@ -1,4 +1,4 @@
-"""The house is as its plan says: names are used once, the documents name what is there, the wheel has every file."""
+"""Class names are used once, documents name files and imports that exist, and telemetry is off."""
 
 import ast
 import re
@@ -23,12 +23,18 @@ METHODS = re.findall(
 
 
 def test_a_class_name_is_used_once():
-    homes = defaultdict(list)
-    for path in [path for source in SOURCES for path in source.rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].append(str(path.relative_to(ROOT)))
-    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+    files_by_class = defaultdict(list)
+    for source in SOURCES:
+        for path in source.rglob("*.py"):
+            for name in public_classes(path):
+                files_by_class[name].append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in files_by_class.items() if len(files) > 1} == {}
+
+
+def public_classes(path: Path) -> list[str]:
+    """Names of the classes that a file defines, without those with an underscore in front."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return [node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
 
 
 def test_the_map_has_twenty_methods_and_more():
@@ -37,13 +43,14 @@ def test_the_map_has_twenty_methods_and_more():
 
 @pytest.mark.parametrize(("method", "author", "file"), METHODS, ids=[method for method, _, _ in METHODS])
 def test_a_method_has_a_file_whose_head_names_its_paper(method, author, file):
-    head = ast.get_docstring(ast.parse((SRC / file).read_text("utf-8")))
-    assert author in head
+    module = ast.parse((SRC / file).read_text("utf-8"))
+    assert author in ast.get_docstring(module)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
 def test_the_tree_of_a_page_is_the_folder(page):
-    block = re.search(r"```text\nsrc/winokit/\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL).group(1)
+    text = (ROOT / page).read_text("utf-8")
+    block = re.search(r"```text\nsrc/winokit/\n(.*?)```", text, re.DOTALL).group(1)
     room = ""
     shown = {"": set()}
     for line in block.splitlines():
@@ -63,22 +70,24 @@ def test_the_tree_of_a_page_is_the_folder(page):
 
 
 def parts_of(folder: Path) -> set[str]:
-    """Modules and folders, without what Python leaves behind."""
-    return {
-        path.name
-        for path in folder.iterdir()
-        if path.name != "__pycache__" and (path.suffix == ".py" or (path.is_dir() and any(path.iterdir())))
-    }
+    """Names of the modules and folders in a folder, without empty ones and `__pycache__`."""
+    names = set()
+    for path in folder.iterdir():
+        is_full_folder = path.is_dir() and any(path.iterdir())
+        if path.suffix == ".py" or is_full_folder:
+            names.add(path.name)
+    return names - {"__pycache__"}
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_files_that_a_document_names_exist(page):
     text = (ROOT / page).read_text("utf-8")
-    named = set(re.findall(r"`((?:src/winokit/|collect/|benchmarks/|runs/|tools/|tests/|docs/)[\w/.-]*\w)`", text))
+    names = set(re.findall(r"`((?:src/winokit/|collect/|benchmarks/|runs/|tools/|tests/|docs/)[\w/.-]*\w)`", text))
     rooms = "|".join(sorted(part for part in parts_of(SRC) if not part.endswith(".py")))
-    named |= {f"src/winokit/{name}" for name in re.findall(rf"`((?:{rooms})/[\w/.-]*\w)`", text)}
-    named |= {f"collect/src/{name}" for name in re.findall(r"`(winokit_collect/[\w/.-]*\w)`", text)}
-    assert not [name for name in sorted(named) if not (ROOT / name).exists() and not list(ROOT.glob(name))]
+    names |= {f"src/winokit/{name}" for name in re.findall(rf"`((?:{rooms})/[\w/.-]*\w)`", text)}
+    names |= {f"collect/src/{name}" for name in re.findall(r"`(winokit_collect/[\w/.-]*\w)`", text)}
+    for name in sorted(names):
+        assert (ROOT / name).exists() or list(ROOT.glob(name)), name
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -101,15 +110,20 @@ def test_every_verb_of_the_command_line_is_a_call_of_the_library():
     assert verbs <= set(winokit.__all__)
 
 
-IMPORTERS = [
-    path
-    for folder in ("src", "collect/src", "tools", "benchmarks", "runs", "docs")
-    for path in sorted((ROOT / folder).rglob("*.py"))
-    if re.search(r"^ *(import|from) onnxruntime", path.read_text("utf-8"), re.MULTILINE)
-]
+def importers_of_onnxruntime() -> list[Path]:
+    """Files that import onnxruntime, apart from tests."""
+    paths = []
+    for folder in ("src", "collect/src", "tools", "benchmarks", "runs", "docs"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if re.search(r"^ *(import|from) onnxruntime", path.read_text("utf-8"), re.MULTILINE):
+                paths.append(path)
+    return paths
+
+
+IMPORTERS = importers_of_onnxruntime()
 
 
 @pytest.mark.parametrize("path", IMPORTERS, ids=[path.stem for path in IMPORTERS])
 def test_whoever_imports_onnxruntime_turns_its_telemetry_off_first(path):
-    before = re.split(r"^ *(?:import|from) onnxruntime", path.read_text("utf-8"), flags=re.MULTILINE)[0]
-    assert 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")' in before
+    before_import, *_ = re.split(r"^ *(?:import|from) onnxruntime", path.read_text("utf-8"), flags=re.MULTILINE)
+    assert 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")' in before_import

@@ -1,4 +1,4 @@
-"""What a call imports: languages when a text is in them, formats, readers, transforms and pages when they are used."""
+"""Imports of a call: languages only for texts in them, formats, readers, transforms and pages only when used."""
 
 import json
 import subprocess
@@ -38,12 +38,12 @@ def modules_of(*arguments: str, code: str = COMMAND) -> set[str]:
     call = [sys.executable, "-c", PROBE.format(code=code), *arguments]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    listed = next(line for line in done.stdout.splitlines() if line.startswith("MODULES "))
-    return set(json.loads(listed.removeprefix("MODULES ")))
+    module_line = next(line for line in done.stdout.splitlines() if line.startswith("MODULES "))
+    return set(json.loads(module_line.removeprefix("MODULES ")))
 
 
-def own(modules: set[str]) -> set[str]:
-    """Return those of winokit."""
+def winokits(modules: set[str]) -> set[str]:
+    """Return the modules that are winokit's own."""
     return {name for name in modules if name.partition(".")[0] == "winokit"}
 
 
@@ -71,19 +71,19 @@ def audited_in_memory():
 
 
 def test_a_score_imports_no_more_modules_than_it_did():
-    assert len(own(modules_of(code=SCORE))) <= MOST["score"]
+    assert len(winokits(modules_of(code=SCORE))) <= MOST["score"]
 
 
 def test_an_audit_of_predictions_in_memory_imports_no_more_modules_than_it_did(audited_in_memory):
-    assert len(own(audited_in_memory)) <= MOST["audit"]
+    assert len(winokits(audited_in_memory)) <= MOST["audit"]
 
 
 def test_the_command_score_imports_no_more_modules_than_it_did(scored):
-    assert len(own(scored[1])) <= MOST["the command score"]
+    assert len(winokits(scored[1])) <= MOST["the command score"]
 
 
 def test_the_command_audit_imports_no_more_modules_than_it_did(audited):
-    assert len(own(audited)) <= MOST["the command audit"]
+    assert len(winokits(audited)) <= MOST["the command audit"]
 
 
 def test_an_audit_of_predictions_in_memory_needs_no_runtime_of_models_and_nothing_that_draws(audited_in_memory):
@@ -124,18 +124,18 @@ def listing():
 
 @pytest.mark.parametrize("verb", stored_help())
 def test_the_help_of_a_verb_or_a_group_imports_what_the_list_of_verbs_imports(verb, listing):
-    shown = modules_of(*verb.split(), "--help")
-    assert not {name for name in shown if name in HEAVY} - listing
-    assert len(own(shown)) <= MOST_FOR_HELP
-    assert len(shown) <= 1.5 * len(listing)
+    modules = modules_of(*verb.split(), "--help")
+    assert not modules & set(HEAVY) - listing
+    assert len(winokits(modules)) <= MOST_FOR_HELP
+    assert len(modules) <= 1.5 * len(listing)
 
 
 def test_the_help_of_collect_reads_no_data(listing):
-    shown = modules_of("collect", "--help")
-    assert not {"numpy", "scipy", "rapidfuzz", "winokit.data"} & shown - listing
+    modules = modules_of("collect", "--help")
+    assert not {"numpy", "scipy", "rapidfuzz", "winokit.data"} & modules - listing
 
 
 def test_help_is_stored_for_every_verb_and_group():
-    ours = {name for name, verb in VERBS.items() if not verb.install}
-    assert {name.partition(" ")[0] for name in stored_help()} == ours
+    verbs_of_winokit = {name for name, verb in VERBS.items() if not verb.install}
+    assert {name.partition(" ")[0] for name in stored_help()} == verbs_of_winokit
     assert {"debias", "debias pmi", "hunt", "hunt index"} <= set(stored_help())

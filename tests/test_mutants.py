@@ -48,11 +48,12 @@ def test_no_two_mutants_are_the_same_and_none_is_the_original():
 
 
 def test_a_sample_is_drawn_by_its_seed_in_the_order_of_lines():
-    found = list(mutants_of(SOURCE))
-    sample = drawn_sample(found, 4, seed=1)
-    assert sample == drawn_sample(found, 4, seed=1)
-    assert [mutant.line for mutant in sample] == sorted(mutant.line for mutant in sample)
-    assert drawn_sample(found, None, seed=1) == found
+    mutants = list(mutants_of(SOURCE))
+    sample = drawn_sample(mutants, 4, seed=1)
+    lines = [mutant.line for mutant in sample]
+    assert sample == drawn_sample(mutants, 4, seed=1)
+    assert lines == sorted(lines)
+    assert drawn_sample(mutants, None, seed=1) == mutants
 
 
 def test_every_module_and_every_test_named_exists():
@@ -66,7 +67,7 @@ def test_a_mutant_is_killed_if_a_test_fails_or_never_ends_and_survives_if_all_pa
     test = tmp_path / "test_counted.py"
     module.write_text("def doubled(count):\n    while count < 0:\n        count += 1\n    return 2 * count\n")
     test.write_text("import counted\n\ndef test_two():\n    assert counted.doubled(-1) + counted.doubled(2) == 4\n")
-    tried = (
+    program = (
         "import ast, sys, tools.mutants as mutants\n"
         "from pathlib import Path\n"
         "module, test = Path(sys.argv[1]), sys.argv[2]\n"
@@ -77,7 +78,6 @@ def test_a_mutant_is_killed_if_a_test_fails_or_never_ends_and_survives_if_all_pa
         "    print(mutants.outcome_of('counted', module, ast.parse(text), [test], seconds))\n"
         "print(mutants.outcome_of('counted', module, ast.parse(source), [test + '.missing'], 20))\n"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", tried, str(module), str(test)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert found.stdout.splitlines() == ["survived", "killed", "too long", "broken"]
+    command = [sys.executable, "-c", program, str(module), str(test)]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines() == ["survived", "killed", "too long", "broken"]

@@ -1,4 +1,4 @@
-"""What a notebook gives a verb: one thing or several, of the right kind, by the right name."""
+"""Arguments of a verb in a notebook: one or several, of the right type, under the right name."""
 
 import inspect
 import pickle
@@ -17,20 +17,22 @@ DATA = winokit.load("synthetic-30")
 
 
 def test_one_check_is_named_as_several_are():
-    assert {finding.check for finding in winokit.check(DATA, only="leaks")} == {"leaks"}
-    assert (
-        winokit.check(DATA, only="leaks") == winokit.check(DATA, only=["leaks"]) == winokit.check(DATA, only={"leaks"})
-    )
+    findings = winokit.check(DATA, only="leaks")
+    assert {finding.check for finding in findings} == {"leaks"}
+    assert winokit.check(DATA, only=["leaks"]) == findings
+    assert winokit.check(DATA, only={"leaks"}) == findings
 
 
 def test_one_file_of_predictions_is_named_as_several_are(tmp_path):
-    winokit.score(DATA, "random", limit=8, out=tmp_path / "p.jsonl")
-    for one in (tmp_path / "p.jsonl", str(tmp_path / "p.jsonl"), [tmp_path / "p.jsonl"]):
-        assert len(winokit.audit(DATA, predictions=one, limit=8).predictions) == 8
+    path = tmp_path / "p.jsonl"
+    winokit.score(DATA, "random", limit=8, out=path)
+    for predictions in (path, str(path), [path]):
+        run = winokit.audit(DATA, predictions=predictions, limit=8)
+        assert len(run.predictions) == 8
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({"limit": "5"}, "limit: expected a whole number or None, found '5'"),
         ({"limit": 2.5}, "limit: expected a whole number or None, found 2.5"),
@@ -46,10 +48,10 @@ def test_one_file_of_predictions_is_named_as_several_are(tmp_path):
         ({"plan": "full"}, "plan: expected a ScoringPlan, found 'full'"),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_refused_by_name(given, message):
-    with pytest.raises(BadInput) as refused:
-        winokit.score(DATA, **{"model": "random", **given})
-    assert str(refused.value) == message
+def test_what_is_of_the_wrong_kind_is_refused_by_name(arguments, message):
+    with pytest.raises(BadInput) as refusal:
+        winokit.score(DATA, **{"model": "random", **arguments})
+    assert str(refusal.value) == message
 
 
 def test_data_of_the_wrong_kind_are_refused_before_a_file_is_looked_for():
@@ -74,7 +76,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
 def test_fields_win_over_the_settings_they_stand_beside():
     with pytest.raises(BadInput, match="shots"):
         winokit.score(DATA, "builtin", limit=2, plan=ScoringPlan(shots=1), seed=3, cache="off")
-    assert len(winokit.score(DATA, "random", limit=2, plan=ScoringPlan(shots=1), shots=0).predictions) == 2
+    scored = winokit.score(DATA, "random", limit=2, plan=ScoringPlan(shots=1), shots=0)
+    assert len(scored.predictions) == 2
 
 
 def test_a_view_is_taken_of_a_loaded_dataset_too():
@@ -98,16 +101,16 @@ def test_help_describes_every_parameter_as_python_has_it():
     for name in winokit.__all__:
         verb = getattr(winokit, name)
         if hasattr(verb, "full"):
-            described = re.split(r"\n\n?\w+\n-{5,}\n", verb.__doc__)[1]
-            names = inspect.signature(verb).parameters
-            assert [each for each in names if f"\n{each}" not in f"\n{described}"] == [], name
-            assert re.findall(r"--[a-z]+", described) == [], name
+            description = re.split(r"\n\n?\w+\n-{5,}\n", verb.__doc__)[1]
+            for parameter in inspect.signature(verb).parameters:
+                assert f"\n{parameter}" in f"\n{description}", name
+            assert re.findall(r"--[a-z]+", description) == [], name
 
 
 def test_a_signature_has_types_and_no_machinery():
-    shown = str(inspect.signature(winokit.audit))
-    assert "Help(" not in shown
-    assert "limit: int | None = None" in shown
+    signature = str(inspect.signature(winokit.audit))
+    assert "Help(" not in signature
+    assert "limit: int | None = None" in signature
 
 
 def test_a_result_fits_into_a_cell():
@@ -115,21 +118,25 @@ def test_a_result_fits_into_a_cell():
     scored = winokit.score(DATA, "random", cache="off")
     assert repr(scored) == "Scored(predictions=<60>)"
     assert "Dataset('synthetic-30, 8 of 60'" in repr(run)
-    for result in (run, winokit.debias(DATA, "random", size=20, assess=False), winokit.compare([run, run])):
+    debiased = winokit.debias(DATA, "random", size=20, assess=False)
+    comparison = winokit.compare([run, run])
+    for result in (run, debiased, comparison):
         assert len(repr(result)) < 300
     assert pickle.loads(pickle.dumps(run)).metrics == run.metrics
 
 
 def test_runs_are_compared_as_they_come_out_of_an_audit(tmp_path):
-    runs = [winokit.audit(DATA, model, limit=8, cache="off") for model in ("random", "builtin")]
-    pair, *_ = winokit.compare(runs).pairs
+    random_run = winokit.audit(DATA, "random", limit=8, cache="off")
+    builtin_run = winokit.audit(DATA, "builtin", limit=8, cache="off")
+    pair, *_ = winokit.compare([random_run, builtin_run]).pairs
     assert (pair.first, pair.second) == ("random", "builtin")
-    saved = winokit.audit(DATA, "builtin", limit=8, cache="off", out=tmp_path / "mine")
-    assert saved.report is not None
-    pair, *_ = winokit.compare([runs[0], tmp_path / "mine"]).pairs
+    saved_run = winokit.audit(DATA, "builtin", limit=8, cache="off", out=tmp_path / "mine")
+    assert saved_run.report is not None
+    pair, *_ = winokit.compare([random_run, tmp_path / "mine"]).pairs
     assert (pair.first, pair.second) == ("random", "builtin")
 
 
 def test_values_of_a_search_may_be_numbers():
-    space = SearchSpace(learning_rate=[1e-5, 2e-5], epochs=np.int64(3), batch_size=(8, 16))
-    assert space.told() == SearchSpace(learning_rate="1e-5,2e-5", epochs="3", batch_size="8,16").told()
+    of_numbers = SearchSpace(learning_rate=[1e-5, 2e-5], epochs=np.int64(3), batch_size=(8, 16))
+    of_texts = SearchSpace(learning_rate="1e-5,2e-5", epochs="3", batch_size="8,16")
+    assert of_numbers.told() == of_texts.told()

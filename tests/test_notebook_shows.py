@@ -1,9 +1,10 @@
-"""What a notebook shows and takes: representations, frames in and out, models as objects, progress."""
+"""Notebooks: how objects are shown, data frames in and out, models as objects, progress."""
 
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import winokit
@@ -23,6 +24,7 @@ def run(twins: winokit.Dataset) -> winokit.Run:
 
 
 def shortest(before: str, after: str, candidates: tuple[str, ...], pronoun: str | None) -> list[float]:
+    """Score the shortest candidate highest."""
     return [-len(name) for name in candidates]
 
 
@@ -53,37 +55,39 @@ def test_a_run_shows_what_the_terminal_prints(run):
     assert len(repr(run)) < 500
 
 
-@pytest.mark.parametrize("name", ["score", "compare", "debias"])
-def test_other_results_show_what_the_terminal_prints(name, twins, tmp_path):
-    import numpy as np
+def score_twins(twins, folder):
+    return winokit.score(twins, "random", out=folder / "p.jsonl")
 
-    made = {
-        "score": lambda: winokit.score(twins, "random", out=tmp_path / "p.jsonl"),
-        "compare": lambda: winokit.compare(
-            [
-                winokit.audit(twins, model=m, cache="off", out=tmp_path / str(m)[-1]).report.parents[1]
-                for m in ("random", "random?seed=1")
-            ]
-        ),
-        "debias": lambda: winokit.debias(
-            twins,
-            winokit.AFLite(cutoff=2, ensemble_size=4),
-            features=np.random.default_rng(0).normal(size=(40, 4)),
-            assess=False,
-        ),
-    }[name]()
-    page = made._repr_html_()
+
+def compare_two_runs(twins, folder):
+    winokit.audit(twins, model="random", cache="off", out=folder / "one")
+    winokit.audit(twins, model="random?seed=1", cache="off", out=folder / "other")
+    return winokit.compare([folder / "one", folder / "other"])
+
+
+def debias_twins(twins, folder):
+    features = np.random.default_rng(0).normal(size=(40, 4))
+    return winokit.debias(twins, winokit.AFLite(cutoff=2, ensemble_size=4), features=features, assess=False)
+
+
+@pytest.mark.parametrize("verb", [score_twins, compare_two_runs, debias_twins])
+def test_other_results_show_what_the_terminal_prints(verb, twins, tmp_path):
+    result = verb(twins, tmp_path)
+    page = result._repr_html_()
     assert "<table" in page or "<p" in page
-    assert len(repr(made)) < 1_000
+    assert len(repr(result)) < 1_000
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_frame_of_a_dataset_reads_back_to_the_same_problems(twins, library):
     frame = twins.to_frame(library)
-    back = winokit.Dataset.from_frame(frame, name="open")
+    data = winokit.Dataset.from_frame(frame, name="open")
     assert frame.shape[0] == 40
-    assert [(p.id, p.answer, p.group is None) for p in back] == [(p.id, p.answer, p.group is None) for p in twins]
-    assert back.languages == ("en",)
+    for problem, original in zip(data, twins, strict=True):
+        assert problem.id == original.id
+        assert problem.answer == original.answer
+        assert (problem.group is None) == (original.group is None)
+    assert data.languages == ("en",)
 
 
 def test_a_frame_is_read_by_the_columns_named():
@@ -91,7 +95,8 @@ def test_a_frame_is_read_by_the_columns_named():
 
     frame = pandas.DataFrame({"satz": ["The cup fell because _ was wet."], "a": ["it"], "b": ["he"], "gut": ["a"]})
     data = winokit.Dataset.from_frame(frame, columns={"text": "satz", "option1": "a", "option2": "b", "answer": "gut"})
-    assert (data[0].candidates, data[0].answer) == (("it", "he"), 0)
+    assert data[0].candidates == ("it", "he")
+    assert data[0].answer == 0
 
 
 def test_a_broken_row_of_a_frame_is_named():
@@ -148,14 +153,18 @@ def test_a_run_is_saved_and_loaded_by_a_name_or_a_path(run, tmp_path):
 
 def test_a_function_is_a_model(twins):
     run = winokit.audit(twins, model=shortest, cache="off")
-    right = [len(p.candidates[p.answer]) < len(p.candidates[1 - p.answer]) for p in twins]
+    right_count = 0
+    for problem in twins:
+        lengths = [len(candidate) for candidate in problem.candidates]
+        right_count += lengths[problem.answer] < lengths[1 - problem.answer]
     row = run.find("accuracy", "all", "accuracy")
     assert row.model == "shortest"
-    assert row.value * 40 == pytest.approx(sum(right))
+    assert row.value * 40 == pytest.approx(right_count)
 
 
 def test_functions_specs_and_models_go_together(twins):
-    run = winokit.audit(twins, model=[shortest, "random", load_model("random?seed=3&name=coin")], cache="off")
+    coin = load_model("random?seed=3&name=coin")
+    run = winokit.audit(twins, model=[shortest, "random", coin], cache="off")
     assert {row.model for row in run.metrics} == {"shortest", "random", "coin"}
 
 
@@ -171,11 +180,12 @@ def test_answers_of_a_function_are_kept_for_that_object_alone(twins, tmp_path):
 
     up = counting(1)
     down = counting(-1)
-    first = winokit.score(twins, up, cache=tmp_path / "answers").predictions
-    asked = len(calls)
-    assert winokit.score(twins, up, cache=tmp_path / "answers").predictions == first
-    assert len(calls) == asked
-    assert winokit.score(twins, down, cache=tmp_path / "answers").predictions != first
+    cache = tmp_path / "answers"
+    predictions = winokit.score(twins, up, cache=cache).predictions
+    call_count = len(calls)
+    assert winokit.score(twins, up, cache=cache).predictions == predictions
+    assert len(calls) == call_count
+    assert winokit.score(twins, down, cache=cache).predictions != predictions
 
 
 @pytest.mark.parametrize("wrong", [3, object(), [3]])
@@ -193,23 +203,23 @@ def test_a_network_and_its_tokenizer_score_as_their_folder_does(twins, tmp_path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_causal)
     by_name = winokit.score(twins, f"hf:{tiny_causal}?dtype=float32&device=cpu", scoring="partial", cache="off")
     by_object = winokit.score(twins, load_model(network, tokenizer), scoring="partial", cache="off")
-    for one, other in zip(by_name.predictions, by_object.predictions, strict=True):
-        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+    for named, loaded in zip(by_name.predictions, by_object.predictions, strict=True):
+        assert named.scores == pytest.approx(loaded.scores, abs=1e-4)
 
 
 def test_an_interrupted_call_goes_on_where_it_stopped(twins, tmp_path):
-    asked = []
+    calls = []
 
     def slow(before, after, candidates, pronoun):
-        asked.append(before)
-        if len(asked) == 15:
+        calls.append(before)
+        if len(calls) == 15:
             raise KeyboardInterrupt
         return [1.0, 0.0]
 
     with pytest.raises(KeyboardInterrupt):
         winokit.score(twins, slow, cache=tmp_path / "answers")
     winokit.score(twins, slow, cache=tmp_path / "answers")
-    assert len(asked) == len(twins) + 1
+    assert len(calls) == len(twins) + 1
 
 
 def test_a_notebook_is_told_how_far_a_job_is_and_a_script_is_not(twins, monkeypatch, capsys):
@@ -235,15 +245,17 @@ TWINS = {
 
 
 def answers(frame, columns=None):
+    """Answers of the problems in a frame."""
     return [problem.answer for problem in winokit.Dataset.from_frame(frame, columns)]
 
 
 def test_nullable_numbers_of_a_frame_are_numbers():
     import pandas
 
-    some = pandas.DataFrame({**TWINS, "answer": pandas.array([2, None], dtype="Int64")})
-    assert answers(some) == [1, None]
-    assert answers(pandas.DataFrame({**TWINS, "answer": [2.0, float("nan")]})) == [1, None]
+    nullable = pandas.DataFrame({**TWINS, "answer": pandas.array([2, None], dtype="Int64")})
+    with_nan = pandas.DataFrame({**TWINS, "answer": [2.0, float("nan")]})
+    assert answers(nullable) == [1, None]
+    assert answers(with_nan) == [1, None]
 
 
 def test_one_column_of_a_frame_can_be_named_alone():
@@ -260,16 +272,19 @@ def test_one_column_of_a_frame_can_be_named_alone():
 def test_a_frame_of_winograndes_own_rows_is_read():
     import pandas
 
-    assert answers(pandas.DataFrame({**TWINS, "answer": ["2", "1"]}).rename(columns={"text": "sentence"})) == [1, 0]
+    frame = pandas.DataFrame({**TWINS, "answer": ["2", "1"]})
+    assert answers(frame.rename(columns={"text": "sentence"})) == [1, 0]
 
 
 def test_a_frame_without_what_a_problem_needs_is_told_its_columns():
     import pandas
 
+    without_text = pandas.DataFrame({"a": [1], "b": [2]})
+    with_a_column_twice = pandas.DataFrame([["_ fell", "x", "y"]], columns=["text", "option1", "option1"])
     with pytest.raises(BadInput, match=r"^frame: 'text' is missing.*columns=; it has a, b$"):
-        answers(pandas.DataFrame({"a": [1], "b": [2]}))
+        answers(without_text)
     with pytest.raises(BadInput, match="'option1' 2 times"):
-        answers(pandas.DataFrame([["_ fell", "x", "y"]], columns=["text", "option1", "option1"]))
+        answers(with_a_column_twice)
     assert answers(pandas.DataFrame(TWINS).head(0)) == []
 
 
@@ -288,14 +303,16 @@ def test_a_frame_is_data_for_every_verb(library):
     data = winokit.load("open")
     frame = data.to_frame(library)
     assert winokit.load(frame).problems == winokit.from_frame(frame).problems
-    assert winokit.stats(frame)[0].problems == winokit.stats([frame, frame])[1].problems == len(data)
+    assert winokit.stats(frame)[0].problems == len(data)
+    assert winokit.stats([frame, frame])[1].problems == len(data)
     assert winokit.check(frame, only="groups").shown == 2
     assert winokit.score(frame, "random", limit=4).predictions[0].id == data[0].id
 
 
 def test_predictions_beside_a_frame_show_the_first_screen_of_the_report(twins):
     pandas = pytest.importorskip("pandas")
-    frame = twins.to_frame("pandas").assign(pred=[problem.answer + 1 for problem in twins])
+    right_labels = [problem.answer + 1 for problem in twins]
+    frame = twins.to_frame("pandas").assign(pred=right_labels)
     run = winokit.audit(frame, predictions=frame["pred"])
     assert isinstance(frame["pred"], pandas.Series)
     assert "pred on frame: 100.0\xa0% of 40 problems right" in run._repr_html_()
@@ -303,7 +320,5 @@ def test_predictions_beside_a_frame_show_the_first_screen_of_the_report(twins):
 
 
 def test_of_japanese_twins_only_the_characters_that_differ_are_marked():
-    assert notebook.marked(["犬が速かった。", "犬が遅かった。"]) == [
-        "犬が<mark>速</mark>かった。",
-        "犬が<mark>遅</mark>かった。",
-    ]
+    marked = notebook.marked(["犬が速かった。", "犬が遅かった。"])
+    assert marked == ["犬が<mark>速</mark>かった。", "犬が<mark>遅</mark>かった。"]

@@ -1,7 +1,8 @@
-"""One judge: nothing but the judge knows intervals, tests and nulls, so that a unit cannot be overlooked twice."""
+"""One judge: stages reach intervals, tests and nulls through the judge alone, which knows the units."""
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -11,15 +12,22 @@ import winokit
 
 ROOT = Path(winokit.__file__).parent
 JUDGED = (
-    *("stages", "drawing", "data", "cli"),
-    *("methods/training", "methods/aflite", "methods/formalizations", "methods/hunting", "methods/scoring"),
+    "stages",
+    "drawing",
+    "data",
+    "cli",
+    "methods/training",
+    "methods/aflite",
+    "methods/formalizations",
+    "methods/hunting",
+    "methods/scoring",
 )
 """Rooms that write answers and draw rows."""
 METRICS = "winokit.methods.metrics."
 FORBIDDEN = {f"{METRICS}{name}" for name in ("intervals", "compare", "null", "luck", "trials")}
 """Modules behind the judge's doors."""
 DOORS = f"{METRICS}judge"
-"""How the names of the doors begin: an import of one is followed no further."""
+"""Beginning of the names of doors: an import of one is followed no further."""
 DOOR = re.compile(re.escape(DOORS) + "[a-z_]*")
 """A door as a module."""
 NO_TESTS = {
@@ -57,124 +65,147 @@ NO_CHOICES = {
 
 
 def modules() -> list[Path]:
-    return sorted(path for room in JUDGED for path in (ROOT / room).rglob("*.py"))
+    """Files of the judged rooms."""
+    paths = []
+    for room in JUDGED:
+        paths += (ROOT / room).rglob("*.py")
+    return sorted(paths)
+
+
+def name_below_root(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def nodes_of(path: Path) -> Iterator[ast.AST]:
+    """Syntax nodes of a file."""
+    return ast.walk(ast.parse(path.read_text("utf-8")))
 
 
 @cache
 def imported_by(path: Path) -> set[str]:
-    """Everything a file imports, wherever in the file: modules, and what is taken from them.
+    """Names of everything a file imports, wherever in the file: modules, and objects taken from them.
 
-    A module that is named in a string, to be imported when it is asked for, counts as imported.
+    A module that is named in a string, to be imported later, counts as imported.
     """
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    names: set[str] = set()
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
             module = full_name(node, path)
-            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            names.add(module)
+            names |= {f"{module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
-            found |= {node.value.partition(":")[0], node.value.replace(":", ".")}
+            names |= {node.value.partition(":")[0], node.value.replace(":", ".")}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "scipy":
-            found.add(f"scipy.{node.attr}")
-    return found
+            names.add(f"scipy.{node.attr}")
+    return names
 
 
 def full_name(node: ast.ImportFrom, path: Path) -> str:
-    """The module that something is taken from; dots in front of it count up from the file."""
+    """Absolute name of the module that something is imported from.
+
+    Dots in front of a relative name count up from the file at `path`.
+    """
     if not node.level:
         return node.module or ""
     parts = path.with_suffix("").parts
-    package = parts[len(parts) - 1 - parts[::-1].index("winokit") : -node.level]
-    return ".".join([*package, *([node.module] if node.module else [])])
+    root_index = len(parts) - 1 - parts[::-1].index("winokit")
+    package = ".".join(parts[root_index : -node.level])
+    return f"{package}.{node.module}" if node.module else package
 
 
 @cache
-def held_whole(path: Path) -> set[str]:
-    """The doors that a file holds as modules, or their room: everything behind them is then an attribute."""
-    held: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+def doors_as_modules(path: Path) -> set[str]:
+    """Doors that a file imports as modules, or their package: everything behind them is then an attribute."""
+    names: set[str] = set()
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom):
-            held |= {f"{full_name(node, path)}.{alias.name}" for alias in node.names}
+            names |= {f"{full_name(node, path)}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            held |= {alias.name for alias in node.names}
-    return {name for name in held if name == METRICS.rstrip(".") or DOOR.fullmatch(name)}
+            names |= {alias.name for alias in node.names}
+    return {name for name in names if name == METRICS.rstrip(".") or DOOR.fullmatch(name)}
 
 
 @cache
 def functions_behind_doors(root: Path = ROOT) -> set[str]:
     """Functions that a door imports from a forbidden module, by the names under which the door has them."""
-    found: set[str] = set()
+    functions: set[str] = set()
     for door in (root / "methods" / "metrics").glob("judge*.py"):
-        for node in ast.walk(ast.parse(door.read_text("utf-8"))):
+        for node in nodes_of(door):
             if isinstance(node, ast.ImportFrom) and node.module in FORBIDDEN:
                 names = {alias.asname or alias.name for alias in node.names}
-                found |= {f"{METRICS}{door.stem}.{name}" for name in names if name.islower()}
-    return found
+                functions |= {f"{METRICS}{door.stem}.{name}" for name in names if name.islower()}
+    return functions
 
 
 @cache
 def module_file(name: str, root: Path) -> Path | None:
-    """The file of one of our modules; None for others, and for what is no module."""
+    """File of a module of winokit, or None if the name is no such module."""
+    if not name.startswith("winokit."):
+        return None
     path = root.parent / name.replace(".", "/")
-    files = [path.with_suffix(".py"), path / "__init__.py"]
-    return next((file for file in files if name.startswith("winokit.") and file.is_file()), None)
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
 
 
 def way_to_a_test(path: Path, root: Path = ROOT) -> list[str]:
-    """The modules by which a file reaches a forbidden one without a door; nothing if it does not."""
+    """Names of the modules by which a file reaches a forbidden one without a door, empty if it does not."""
     ways = {path: [path.name]}
-    left = [path]
-    while left:
-        file = left.pop()
-        refused = FORBIDDEN | held_whole(file) | functions_behind_doors()
+    unread_files = [path]
+    while unread_files:
+        file = unread_files.pop()
+        refused_names = FORBIDDEN | doors_as_modules(file) | functions_behind_doors()
         for name in sorted(imported_by(file)):
-            if name in refused:
+            if name in refused_names:
                 return [*ways[file], name]
-            own = module_file(name, root)
-            if own is not None and own not in ways and not name.startswith(DOORS):
-                ways[own] = [*ways[file], name]
-                left.append(own)
+            next_file = module_file(name, root)
+            if next_file is not None and next_file not in ways and not name.startswith(DOORS):
+                ways[next_file] = [*ways[file], name]
+                unread_files.append(next_file)
     return []
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", modules(), ids=name_below_root)
 def test_no_stage_reaches_an_interval_or_a_test_except_through_the_judge(path):
     assert way_to_a_test(path) == []
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", modules(), ids=name_below_root)
 def test_no_stage_takes_a_test_from_a_library_of_statistics(path):
-    allowed = NO_TESTS.get(path.relative_to(ROOT).as_posix(), set())
-    taken = {library for name in imported_by(path) for library in LIBRARIES if name.startswith(library)}
-    assert taken <= allowed
+    names = imported_by(path)
+    libraries = {library for library in LIBRARIES if any(name.startswith(library) for name in names)}
+    assert libraries <= NO_TESTS.get(name_below_root(path), set())
 
 
 def compares_a_choice(node: ast.AST) -> bool:
-    """Whether it holds a right answer against anything but a number that is written there."""
+    """Whether a node compares a right answer with anything but a constant."""
     if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
         return False
     sides = [node.left, *node.comparators]
-    has_answer = any(_last_name(side) in RIGHT_ANSWERS for side in sides)
-    has_constant = any(isinstance(side, (ast.Constant, ast.Name)) and _is_constant(side) for side in sides)
+    has_answer = any(_get_last_name(side) in RIGHT_ANSWERS for side in sides)
+    has_constant = any(_is_constant(side) for side in sides)
     return has_answer and not has_constant
 
 
-def _last_name(side: ast.expr) -> str:
-    """The name of a variable, or that of an attribute."""
+def _get_last_name(side: ast.expr) -> str:
+    """Name of a variable or of an attribute, empty for anything else."""
     if isinstance(side, ast.Attribute):
         return side.attr
     return side.id if isinstance(side, ast.Name) else ""
 
 
 def _is_constant(side: ast.expr) -> bool:
+    """Whether one side of a comparison is a literal, or a name in capitals."""
     return isinstance(side, ast.Constant) or (isinstance(side, ast.Name) and side.id.isupper())
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", modules(), ids=name_below_root)
 def test_no_stage_finds_out_by_itself_what_is_right(path):
-    found = [node.lineno for node in ast.walk(ast.parse(path.read_text("utf-8"))) if compares_a_choice(node)]
-    assert not found or path.relative_to(ROOT).as_posix() in NO_CHOICES
+    lines = [node.lineno for node in nodes_of(path) if compares_a_choice(node)]
+    assert not lines or name_below_root(path) in NO_CHOICES
 
 
 @pytest.mark.parametrize(
@@ -195,24 +226,34 @@ def test_a_question_about_an_answer_is_no_comparison_with_a_choice():
 
 
 def test_the_judge_imports_them():
-    assert imported_by(ROOT / "methods" / "metrics" / "judge.py") >= {
-        f"{METRICS}{name}" for name in ("intervals", "null", "luck")
-    }
+    names = imported_by(ROOT / "methods" / "metrics" / "judge.py")
+    assert names >= {f"{METRICS}intervals", f"{METRICS}null", f"{METRICS}luck"}
 
 
 def test_a_test_behind_another_module_is_found(tmp_path):
     """A stage that takes an interval from a helper of its own, and one that takes it by name."""
-    stage = tmp_path / "winokit" / "stages"
-    stage.mkdir(parents=True)
-    (stage / "helper.py").write_text("def later():\n    from winokit.methods.metrics.intervals import share\n")
-    (stage / "new.py").write_text("from winokit.stages import helper\n")
-    (stage / "named.py").write_text("from winokit.methods.metrics import compare\n")
-    assert way_to_a_test(stage / "new.py", tmp_path / "winokit")[-1] == f"{METRICS}intervals"
-    assert way_to_a_test(stage / "named.py", tmp_path / "winokit")[-1] == f"{METRICS}compare"
+    root = tmp_path / "winokit"
+    stages = root / "stages"
+    stages.mkdir(parents=True)
+    (stages / "helper.py").write_text("def later():\n    from winokit.methods.metrics.intervals import share\n")
+    (stages / "new.py").write_text("from winokit.stages import helper\n")
+    (stages / "named.py").write_text("from winokit.methods.metrics import compare\n")
+    assert way_to_a_test(stages / "new.py", root)[-1] == f"{METRICS}intervals"
+    assert way_to_a_test(stages / "named.py", root)[-1] == f"{METRICS}compare"
+
+
+def new_stage(folder: Path, code: str) -> Path:
+    """Write a stage beside the real methods, in a package in `folder`, and return its file."""
+    stages = folder / "winokit" / "stages"
+    stages.mkdir(parents=True)
+    (stages.parent / "methods").symlink_to(ROOT / "methods")
+    path = stages / "new.py"
+    path.write_text(code)
+    return path
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "end_of_way"),
     [
         ("from winokit.methods.metrics.judge import Judge, share", f"{METRICS}judge.share"),
         ("from winokit.methods.metrics.judge_pairs import Comparison, compare", f"{METRICS}judge_pairs.compare"),
@@ -226,14 +267,10 @@ def test_a_test_behind_another_module_is_found(tmp_path):
         ("from winokit.methods.metrics.curve import crossed_share", f"{METRICS}intervals"),
     ],
 )
-def test_no_back_way_to_a_test_is_overlooked(tmp_path, code, found):
+def test_no_back_way_to_a_test_is_overlooked(tmp_path, code, end_of_way):
     """Through a door that imports it, through the door's module, by its name in a string, by dots."""
-    root = tmp_path / "winokit"
-    (root / "stages").mkdir(parents=True)
-    (root / "methods").symlink_to(ROOT / "methods")
-    path = root / "stages" / "new.py"
-    path.write_text(code)
-    assert way_to_a_test(path, root)[-1] == found
+    path = new_stage(tmp_path, code)
+    assert way_to_a_test(path, tmp_path / "winokit")[-1] == end_of_way
 
 
 @pytest.mark.parametrize(
@@ -245,9 +282,5 @@ def test_no_back_way_to_a_test_is_overlooked(tmp_path, code, found):
     ],
 )
 def test_the_doors_themselves_are_open(tmp_path, code):
-    root = tmp_path / "winokit"
-    (root / "stages").mkdir(parents=True)
-    (root / "methods").symlink_to(ROOT / "methods")
-    path = root / "stages" / "new.py"
-    path.write_text(code)
-    assert way_to_a_test(path, root) == []
+    path = new_stage(tmp_path, code)
+    assert way_to_a_test(path, tmp_path / "winokit") == []

@@ -1,3 +1,5 @@
+"""A problem's id and validation, and the units and occurrences of a dataset."""
+
 import dataclasses
 import pickle
 
@@ -11,22 +13,30 @@ from winokit.problem import Card, Dataset, Problem
 words = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1).filter(str.strip)
 
 
-candidate_lists = st.lists(words, min_size=2, max_size=4, unique_by=lambda s: " ".join(s.split()).casefold())
+def folded(text):
+    return " ".join(text.split()).casefold()
+
+
+candidate_lists = st.lists(words, min_size=2, max_size=4, unique_by=folded)
 
 
 @given(words, words, candidate_lists, st.data())
 def test_the_id_says_nothing_of_the_answer_or_the_order_of_candidates(before, after, candidates, data):
-    problem = Problem(before, after, tuple(candidates), data.draw(st.integers(0, len(candidates) - 1)))
-    shuffled = data.draw(st.permutations(range(len(candidates))))
-    assert problem.with_order(shuffled).id == problem.id
+    answer = data.draw(st.integers(0, len(candidates) - 1))
+    order = data.draw(st.permutations(range(len(candidates))))
+    problem = Problem(before, after, tuple(candidates), answer)
+    shuffled = problem.with_order(order)
+    assert shuffled.id == problem.id
     assert problem.replace(answer=None).id == problem.id
-    assert problem.with_order(shuffled).right == problem.right
+    assert shuffled.right == problem.right
 
 
 def test_the_id_depends_on_text_pronoun_query_and_candidates(twins):
     problem = twins[0]
-    changes = [{"before": "x"}, {"after": "x"}, {"pronoun": "they"}, {"query": "q"}, {"candidates": ("a", "b")}]
-    ids = {problem.id, *(problem.replace(**change).id for change in changes)}
+    changes = {"before": "x", "after": "x", "pronoun": "they", "query": "q", "candidates": ("a", "b")}
+    ids = {problem.id}
+    for name, value in changes.items():
+        ids.add(problem.replace(**{name: value}).id)
     assert len(ids) == len(changes) + 1
 
 
@@ -37,7 +47,7 @@ def test_a_problem_is_frozen_and_can_be_pickled(twins):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"candidates": ("one",)}, "two or more candidates"),
         ({"candidates": ("one", " ")}, "empty candidate"),
@@ -48,8 +58,8 @@ def test_a_problem_is_frozen_and_can_be_pickled(twins):
         ({"before": "", "after": ""}, "no text"),
     ],
 )
-def test_a_problem_that_is_none_is_refused(twins, change, says):
-    with pytest.raises(Malformed, match=says):
+def test_a_problem_that_is_none_is_refused(twins, change, message):
+    with pytest.raises(Malformed, match=message):
         twins[0].replace(**change)
 
 
@@ -68,9 +78,10 @@ def test_a_blank_alone_is_no_text_and_whole_texts_are_named_as_such():
 
 
 def test_whole_texts_hang_together_only_where_they_share_a_text_or_a_group():
-    pairs = [("a.", "b."), ("c.", "d."), ("b.", "e."), ("f.", "g."), ("h.", "i.")]
+    pairs = [("a.", "b."), ("c.", "d."), ("b.", "e.")]
+    pairs_of_group = [("f.", "g."), ("h.", "i.")]
     problems = [Problem.whole(pair, 0) for pair in pairs]
-    problems[3:] = [problem.replace(group="g") for problem in problems[3:]]
+    problems += [Problem.whole(pair, 0).replace(group="g") for pair in pairs_of_group]
     assert Dataset(problems).units.numbers.tolist() == [0, 1, 0, 2, 2]
 
 
@@ -82,12 +93,15 @@ def test_repeated_problems_get_an_occurrence_number_and_unique_ids(twins):
 
 def test_a_subset_keeps_its_ids(twins):
     doubled = Dataset([*twins, *twins])
-    assert [p.id for p in doubled[7:]] == [p.id for p in doubled][7:]
-    assert [p.id for p in doubled.filter(lambda p: p.occurrence == 2)] == [p.id for p in doubled][6:]
+    ids = [problem.id for problem in doubled]
+    repetitions = doubled.filter(lambda problem: problem.occurrence == 2)
+    assert [problem.id for problem in doubled[7:]] == ids[7:]
+    assert [problem.id for problem in repetitions] == ids[6:]
 
 
 def test_a_repetition_with_candidates_in_another_order_is_a_repetition(twins):
-    assert Dataset([twins[0], twins[0].with_order((1, 0))])[1].occurrence == 2
+    reordered = twins[0].with_order((1, 0))
+    assert Dataset([twins[0], reordered])[1].occurrence == 2
 
 
 def test_datasets_are_equal_and_hashable_by_content(twins):
@@ -95,14 +109,16 @@ def test_datasets_are_equal_and_hashable_by_content(twins):
     assert same == twins
     assert hash(same) == hash(twins)
     assert same.content_hash == twins.content_hash
-    other = Dataset([twins[0].replace(answer=1), *twins[1:]])
-    assert other != twins
-    assert other.content_hash != twins.content_hash
+    changed = Dataset([twins[0].replace(answer=1), *twins[1:]])
+    assert changed != twins
+    assert changed.content_hash != twins.content_hash
 
 
 def test_groups_list_their_members_in_order(twins):
-    assert {name: len(members) for name, members in twins.groups.items()} == {"pour": 2, "thank": 2, "rope": 2}
+    assert list(twins.groups) == ["pour", "thank", "rope"]
     assert twins.groups["pour"] == (twins[0], twins[1])
+    assert twins.groups["thank"] == (twins[2], twins[3])
+    assert twins.groups["rope"] == (twins[4], twins[5])
 
 
 def test_problems_of_one_group_are_a_unit_and_a_problem_alone_is_its_own(twins):
@@ -114,10 +130,11 @@ def test_the_same_text_with_another_pronoun_other_candidates_or_another_question
     """A scorer that fills the blank reads he, she and they alike: three rows, one thing that varies."""
     text = ("The clerk paid the cook because ", " was kind.")
     people = ("the clerk", "the cook")
-    spoken = [Problem(*text, people, 0, pronoun) for pronoun in ("he", "she", "they")]
-    others = [Problem(*text, ("the clerk", "the cat"), 0, "it"), Problem(*text, ("no", "yes"), 0, query="the cook")]
-    elsewhere = Problem("The clerk hit the cook because ", " was kind.", people, 0, "he")
-    assert Dataset([*spoken, *others, elsewhere]).units.numbers.tolist() == [0, 0, 0, 0, 0, 1]
+    problems = [Problem(*text, people, 0, pronoun) for pronoun in ("he", "she", "they")]
+    problems.append(Problem(*text, ("the clerk", "the cat"), 0, "it"))
+    problems.append(Problem(*text, ("no", "yes"), 0, query="the cook"))
+    with_another_text = Problem("The clerk hit the cook because ", " was kind.", people, 0, "he")
+    assert Dataset([*problems, with_another_text]).units.numbers.tolist() == [0, 0, 0, 0, 0, 1]
 
 
 def test_what_links_two_units_makes_them_one():
@@ -142,9 +159,12 @@ def test_winogenders_problems_hang_together_by_occupation(real_file):
     from winokit.data.loading import load
 
     data = load(real_file("winogender/all_sentences.tsv"))
-    assert {problem.labels["template"] for problem in data} == {
-        f"{occupation}.{answer}" for occupation in {p.labels["occupation"] for p in data} for answer in (0, 1)
-    }
+    templates = {problem.labels["template"] for problem in data}
+    expected = set()
+    for problem in data:
+        occupation = problem.labels["occupation"]
+        expected |= {f"{occupation}.0", f"{occupation}.1"}
+    assert templates == expected
     assert data.units.count == 60
     assert set(data.units.sizes.tolist()) == {12}
 
@@ -152,11 +172,13 @@ def test_winogenders_problems_hang_together_by_occupation(real_file):
 def test_winobias_pairs_pro_with_anti_by_their_text(real_file):
     from winokit.data.loading import load
 
-    sides = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
-    data = load("+".join(sides))
-    by_text: dict[str, set[int]] = {}
-    for problem, cluster in zip(data, data.units.numbers.tolist(), strict=True):
-        by_text.setdefault(problem.text, set()).add(cluster)
-    assert all(len(clusters) == 1 for clusters in by_text.values())
-    paired = [p for p in data if len({q.labels["stereotype"] for q in data if q.text == p.text}) == 2]
-    assert len(paired) > 0.9 * len(data)
+    paths = [str(real_file(f"winobias/{side}_stereotyped_type1.txt.dev")) for side in ("pro", "anti")]
+    data = load("+".join(paths))
+    units_by_text: dict[str, set[int]] = {}
+    stereotypes_by_text: dict[str, set[object]] = {}
+    for problem, unit in zip(data, data.units.numbers.tolist(), strict=True):
+        units_by_text.setdefault(problem.text, set()).add(unit)
+        stereotypes_by_text.setdefault(problem.text, set()).add(problem.labels["stereotype"])
+    assert all(len(units) == 1 for units in units_by_text.values())
+    problems_with_both = [problem for problem in data if len(stereotypes_by_text[problem.text]) == 2]
+    assert len(problems_with_both) > 0.9 * len(data)

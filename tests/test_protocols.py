@@ -1,4 +1,4 @@
-"""The papers' protocols as data: the word of a table follows from its fields and from stored intervals."""
+"""The papers' protocols as data: the verdict on a table follows from its fields and from stored intervals."""
 
 import sys
 from dataclasses import replace
@@ -16,6 +16,8 @@ from runs.store import Record, Store
 from runs.tables import RESULTS, all_tables, row
 from winokit.errors import BadInput
 
+MEANING = ("dev", "accuracy", "all", "accuracy")
+"""Dataset, protocol, subset and metric of every stored row."""
 FIELDS = {"train_size": 40_398, "metric": "accuracy", "test": "dev"}
 ABOVE = Claim("dev | *", "accuracy", "above")
 
@@ -27,37 +29,34 @@ def results(tmp_path):
     protocol.store_of.cache_clear()
 
 
-def stored(results, name="some-1", **intervals):
-    """A store whose rows are on dev, by model: value, low, high."""
-    records = [
-        Record(
-            f"dev | {model}",
-            {},
-            (row("dev", "accuracy", "all", "accuracy", *value, 100, low=low, high=high, chance=0.5),),
-        )
-        for model, (*value, low, high) in intervals.items()
-    ]
+def store_intervals(results, name="some-1", **intervals):
+    """Store accuracies on dev, by model: value, low and high."""
+    records = []
+    for model, (value, low, high) in intervals.items():
+        accuracy = row(*MEANING, value, 100, low=low, high=high, chance=0.5)
+        records.append(Record(f"dev | {model}", {}, (accuracy,)))
     Store(results / f"{name}.json").put(*records)
+    protocol.store_of.cache_clear()
 
 
 def table(**changes):
-    given = Protocol("some", "1", "a table", tuple(FIELDS), FIELDS, {}, FIELDS, claims=(ABOVE,))
-    return replace(given, **changes)
+    """A protocol whose fields are the same on both sides, with changes."""
+    same_on_both_sides = Protocol("some", "1", "a table", tuple(FIELDS), FIELDS, {}, FIELDS, claims=(ABOVE,))
+    return replace(same_on_both_sides, **changes)
 
 
 def test_an_essential_field_that_differs_makes_it_another_experiment(results):
-    stored(results, one=(0.7, 0.6, 0.8))
-    word, why = table(here={**FIELDS, "train_size": 9_244}).verdict(results)
-    assert (word, why) == ("another experiment", "differs in train size")
+    store_intervals(results, one=(0.7, 0.6, 0.8))
+    verdict = table(here={**FIELDS, "train_size": 9_244}).verdict(results)
+    assert verdict == ("another experiment", "differs in train size")
     assert table(here={**FIELDS, "train_size": 40_348, "seeds": 3}).verdict(results)[0] == "holds"
     assert table(paper={**FIELDS, "train_size": "unknown"}).verdict(results)[0] == "holds"
 
 
 def test_the_word_follows_from_the_intervals_of_every_row(results):
-    stored(results, one=(0.7, 0.6, 0.8), other=(0.55, 0.45, 0.65))
+    store_intervals(results, one=(0.7, 0.6, 0.8), other=(0.55, 0.45, 0.65))
     assert table().verdict(results) == ("does not hold", "not in 1 of 2 comparisons: other 0.550 [0.450, 0.650]")
-    stored(results, one=(0.7, 0.6, 0.8), other=(0.75, 0.65, 0.85))
-    protocol.store_of.cache_clear()
+    store_intervals(results, one=(0.7, 0.6, 0.8), other=(0.75, 0.65, 0.85))
     assert table().verdict(results)[0] == "holds"
     assert table(paper={**FIELDS, "encoder": "a large one"}).verdict(results)[0] == "in kind"
 
@@ -70,11 +69,10 @@ def test_without_a_result_or_with_a_reason_a_table_is_not_run(results):
 
 
 def test_what_is_stored_counts_until_the_protocol_itself_was_run(results):
-    given = table(here={**FIELDS, "trains": True}, stored={"test": "another"})
-    assert given.verdict(results) == ("another experiment", "differs in test")
-    stored(results, one=(0.7, 0.6, 0.8))
-    protocol.store_of.cache_clear()
-    assert given.verdict(results)[0] == "holds"
+    trained = table(here={**FIELDS, "trains": True}, stored={"test": "another"})
+    assert trained.verdict(results) == ("another experiment", "differs in test")
+    store_intervals(results, one=(0.7, 0.6, 0.8))
+    assert trained.verdict(results)[0] == "holds"
 
 
 @pytest.mark.parametrize(
@@ -90,60 +88,64 @@ def test_what_is_stored_counts_until_the_protocol_itself_was_run(results):
     ],
 )
 def test_sides_are_of_the_whole_interval(results, side, than, within, holds):
-    stored(results, one=(0.7, 0.6, 0.8))
+    store_intervals(results, one=(0.7, 0.6, 0.8))
     claim = replace(ABOVE, side=side, than=than, within=within)
-    assert [found.holds for found in claim.findings(Store(results / "some-1.json"))] == [holds]
+    findings = claim.findings(Store(results / "some-1.json"))
+    assert [finding.holds for finding in findings] == [holds]
 
 
 def test_a_difference_between_parts_has_an_interval(results):
-    stored(results, one=(0.9, 0.8, 0.95))
+    store_intervals(results, one=(0.9, 0.8, 0.95))
     store = Store(results / "some-1.json")
-    store.put(
-        replace(
-            store["dev | one"],
-            key="rest | one",
-            rows=(row("dev", "accuracy", "all", "accuracy", 0.6, 100, low=0.5, high=0.7),),
-        )
-    )
+    accuracy_of_rest = row(*MEANING, 0.6, 100, low=0.5, high=0.7)
+    store.put(replace(store["dev | one"], key="rest | one", rows=(accuracy_of_rest,)))
     claim = replace(ABOVE, less="rest")
-    assert [(found.name, found.holds) for found in claim.findings(store)] == [("one", True)]
-    assert not replace(claim, side="below").findings(store)[0].holds
+    (finding,) = claim.findings(store)
+    assert finding.name == "one"
+    assert finding.holds
+    (finding_below,) = replace(claim, side="below").findings(store)
+    assert not finding_below.holds
 
 
-def seeds(**values):
-    """A store of two arms: by arm, the accuracies of its seeds."""
-    return [
-        Record(f"{arm}/{seed}", {}, (row("dev", "accuracy", "all", "accuracy", value, 100),))
-        for arm, by_seed in values.items()
-        for seed, value in enumerate(by_seed)
-    ]
+def records_of_arm(arm, accuracies):
+    """Records of an arm, one per seed."""
+    records = []
+    for seed, accuracy in enumerate(accuracies):
+        records.append(Record(f"{arm}/{seed}", {}, (row(*MEANING, accuracy, 100),)))
+    return records
 
 
-@pytest.mark.parametrize(("words", "holds"), [([0.7, 0.71, 0.72], True), ([0.7], False), ([0.9, 0.5, 0.61], False)])
-def test_arms_are_compared_over_their_seeds_and_one_seed_shows_nothing(tmp_path, words, holds):
+@pytest.mark.parametrize(
+    ("accuracies", "holds"),
+    [([0.7, 0.71, 0.72], True), ([0.7], False), ([0.9, 0.5, 0.61], False)],
+    ids=["all higher", "one seed", "not all higher"],
+)
+def test_arms_are_compared_over_their_seeds_and_one_seed_shows_nothing(tmp_path, accuracies, holds):
     store = Store(tmp_path / "store.json")
-    store.put(*seeds(words=words, original=[0.6, 0.6, 0.6]))
+    store.put(*records_of_arm("words", accuracies))
+    store.put(*records_of_arm("original", [0.6, 0.6, 0.6]))
     claim = Claim("words/*", "accuracy", "above", less="original/*")
-    assert [found.holds for found in claim.findings(store)] == [holds]
+    assert [finding.holds for finding in claim.findings(store)] == [holds]
 
 
 def test_every_table_of_the_papers_has_a_protocol_with_its_fields_on_both_sides():
-    for given in protocols().values():
-        if "not_run" in given.here:
+    for paper_table in protocols().values():
+        if "not_run" in paper_table.here:
             continue
-        assert given.essential, given.name
-        for name in given.essential:
-            assert name in given.paper, f"{given.name}: {name} of the paper"
-            assert name in given.here, f"{given.name}: {name} here"
-        assert given.source, f"{given.name}: no line of the source"
-        assert set(given.stored) <= set(given.here) | {"seeds"}, given.name
-        assert given.verdict()[0] in protocol.WORDS
+        name = paper_table.name
+        assert paper_table.essential, name
+        for field in paper_table.essential:
+            assert field in paper_table.paper, f"{name}: {field} of the paper"
+            assert field in paper_table.here, f"{name}: {field} here"
+        assert paper_table.source, f"{name}: no line of the source"
+        assert set(paper_table.stored) <= set(paper_table.here) | {"seeds"}, name
+        word, _ = paper_table.verdict()
+        assert word in protocol.WORDS
 
 
 def test_tables_have_the_names_of_their_protocols_and_of_their_jobs():
-    known = all_tables()
-    beside = {"square-one-figure-1", "winogrande-authors", "liu-heads", "naturalness-texts"}
-    assert set(known) - set(protocols()) == beside  # what no paper asks
+    tables_of_no_paper = {"square-one-figure-1", "winogrande-authors", "liu-heads", "naturalness-texts"}
+    assert set(all_tables()) - set(protocols()) == tables_of_no_paper
     assert {job.table for job in protocol_jobs()} <= set(protocols())
 
 
@@ -152,33 +154,37 @@ def test_jobs_have_names_of_their_own_and_begin_with_jobs_that_come_before_them(
     assert len(set(names)) == len(names)
     for index, job in enumerate(protocol_jobs()):
         assert job.after is None or job.after in names[:index]
-    first = jobs_of_table("square-one-6.1-trained")[0]
-    assert (first.settings.batch_size, first.settings.epochs, first.settings.learning_rate) == (8, 8, 1e-5)
-    assert first.settings.keep == "last"
+    settings = jobs_of_table("square-one-6.1-trained")[0].settings
+    assert settings.batch_size == 8
+    assert settings.epochs == 8
+    assert settings.learning_rate == 1e-5
+    assert settings.keep == "last"
 
 
 def test_settings_of_jobs_are_those_that_the_protocol_says():
     for job in protocol_jobs():
         here = protocols()[job.table].here
         if "draws" not in here:
-            ours = (job.settings.epochs, job.settings.batch_size, job.settings.learning_rate)
-            assert (here["epochs"], here["batch"], here["rate"]) == ours, job.name
+            assert job.settings.epochs == here["epochs"], job.name
+            assert job.settings.batch_size == here["batch"], job.name
+            assert job.settings.learning_rate == here["rate"], job.name
 
 
 def test_trials_draw_the_same_settings_for_every_formalization():
-    trials = jobs_of_table("liu-1")
     here = protocols()["liu-1"].here
-    drawn: dict[str, list[tuple[object, ...]]] = {}
-    for job in trials:
+    epochs_drawn, _, _ = here["draws"].partition(";")
+    draws_by_arm: dict[str, list[tuple[object, ...]]] = {}
+    for job in jobs_of_table("liu-1"):
         settings = job.settings
         assert settings.keep == "best"
-        assert f"{settings.epochs}" in here["draws"].partition(";")[0]
-        drawn.setdefault(job.arm, []).append(
-            (settings.seed, settings.epochs, settings.batch_size, settings.learning_rate)
-        )
-    assert len(drawn) == 12
-    assert all(draws == drawn["liu/superglue-wsc/p-span"] for draws in drawn.values())
-    assert len(set(drawn["liu/superglue-wsc/p-span"])) == here["trials"] == 60
+        assert f"{settings.epochs}" in epochs_drawn
+        draw = (settings.seed, settings.epochs, settings.batch_size, settings.learning_rate)
+        draws_by_arm.setdefault(job.arm, []).append(draw)
+    expected_draws = draws_by_arm["liu/superglue-wsc/p-span"]
+    assert len(draws_by_arm) == 12
+    assert all(draws == expected_draws for draws in draws_by_arm.values())
+    assert here["trials"] == 60
+    assert len(set(expected_draws)) == 60
 
 
 def test_both_columns_of_settings_are_shown_and_what_differs():
@@ -197,7 +203,7 @@ def test_sizes_are_the_same_within_one_in_a_hundred(theirs, ours, same):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         (
             '[a]\ntitle = "t"\nclaims = [{ rows = "x", metric = "m", side = "over" }]',
@@ -207,10 +213,10 @@ def test_sizes_are_the_same_within_one_in_a_hundred(theirs, ours, same):
         ('[a]\ntitle = "t"\nword = "holds"', "word"),
     ],
 )
-def test_a_field_that_no_protocol_has_is_refused(tmp_path, text, why):
+def test_a_field_that_no_protocol_has_is_refused(tmp_path, text, message):
     path = tmp_path / "paper.toml"
     path.write_text(text, "utf-8")
-    with pytest.raises(BadInput, match=why):
+    with pytest.raises(BadInput, match=message):
         list(read_protocols(path))
 
 
@@ -240,8 +246,9 @@ def test_what_cannot_be_trained_is_told_in_one_line_before_anything_is_read(
 
     monkeypatch.setattr(training.socket, "create_connection", unreachable)
     monkeypatch.setattr(sets, "prepared", lambda *_: pytest.fail("datasets are read"))
-    out = [] if "--out" in arguments else ["--out", str(tmp_path)]
-    assert main(["square-one-6.1-trained", *arguments, *out]) == 2
+    if "--out" not in arguments:
+        arguments = [*arguments, "--out", str(tmp_path)]
+    assert main(["square-one-6.1-trained", *arguments]) == 2
     message = capsys.readouterr().err
     assert why in message
     assert message.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The one result row: what files hold of it, where it stands, and how scores become a choice."""
+"""The one result row: its form in files, its place against chance, and how scores become a choice."""
 
 import json
 import math
@@ -12,29 +12,34 @@ ROW = Metric("d", "m", "full", None, "accuracy", "all", "accuracy", 0.75, 100, 0
 DETAILED = replace(ROW, note="by construction", details={"p": 0.03, "seed": 4, "kept": True, "setting": "x=1"})
 
 
-@pytest.mark.parametrize("row", [ROW, DETAILED, replace(ROW, low=None, high=None, chance=None, formalization="mc-mlm")])
+BARE = replace(ROW, low=None, high=None, chance=None, formalization="mc-mlm")
+
+
+@pytest.mark.parametrize("row", [ROW, DETAILED, BARE])
 def test_a_row_comes_back_from_json_as_it_was(row):
-    assert Metric.from_json(json.loads(json.dumps(row.to_json()))) == row
+    text = json.dumps(row.to_json())
+    assert Metric.from_json(json.loads(text)) == row
 
 
 def test_a_row_is_flat_and_begins_with_the_names_of_the_contract():
     row = DETAILED.to_json()
+    names = ("dataset", "model", "scoring", "formalization", "protocol", "subset", "metric")
+    numbers = ("value", "n", "low", "high", "chance")
     assert list(row) == [*CONTRACT, "p", "seed", "kept", "setting"]
-    assert CONTRACT[:12] == (
-        *("dataset", "model", "scoring", "formalization", "protocol", "subset", "metric"),
-        *("value", "n", "low", "high", "chance"),
-    )
+    assert CONTRACT[:12] == names + numbers
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_number_that_json_does_not_know_is_null_and_comes_back_as_no_number(value):
     row = replace(ROW, value=value, low=value, details={"p": value})
-    written = row.to_json()
-    assert (written["value"], written["low"], written["p"]) == (None, None, None)
-    json.dumps(written, allow_nan=False)
-    again = Metric.from_json(written)
-    assert math.isnan(again.value)
-    assert (again.low, again.details) == (None, {})
+    cells = row.to_json()
+    for name in ("value", "low", "p"):
+        assert cells[name] is None
+    json.dumps(cells, allow_nan=False)
+    row_read = Metric.from_json(cells)
+    assert math.isnan(row_read.value)
+    assert row_read.low is None
+    assert row_read.details == {}
 
 
 def test_details_that_say_nothing_are_dropped_when_rows_are_read():
@@ -43,18 +48,22 @@ def test_details_that_say_nothing_are_dropped_when_rows_are_read():
 
 
 def test_a_row_of_fewer_columns_is_read_as_one_that_does_not_know_them():
-    old = {name: value for name, value in ROW.to_json().items() if name not in ("note", "formalization")}
-    assert Metric.from_json(old) == ROW
+    cells = ROW.to_json()
+    del cells["note"]
+    del cells["formalization"]
+    assert Metric.from_json(cells) == ROW
 
 
 def test_rows_of_one_file_have_the_same_columns_in_the_same_places():
     rows = [ROW, replace(ROW, details={"seed": 1}), replace(ROW, details={"p": 0.5})]
-    written = rows_to_json(rows)
-    assert {frozenset(row) for row in written} == {frozenset([*CONTRACT, "seed", "p"])}
-    assert [(row["seed"], row["p"]) for row in written] == [(None, None), (1, None), (None, 0.5)]
-    assert [Metric.from_json(row) for row in written] == rows
+    json_rows = rows_to_json(rows)
+    columns = {tuple(row) for row in json_rows}
+    assert len(columns) == 1
+    assert set(columns.pop()) == {*CONTRACT, "seed", "p"}
+    assert [row["seed"] for row in json_rows] == [None, 1, None]
+    assert [row["p"] for row in json_rows] == [None, None, 0.5]
+    assert [Metric.from_json(row) for row in json_rows] == rows
     assert rows_to_json([]) == []
-    assert len({tuple(row) for row in written}) == 1
 
 
 def test_a_row_may_be_held_against_another_value():
@@ -62,11 +71,12 @@ def test_a_row_may_be_held_against_another_value():
     assert stands(ROW, 0.7) == "at"
     assert stands(ROW, 0.9) == "below"
     assert stands(replace(ROW, chance=None), 0.1) == "above"
-    assert stands(replace(ROW, chance=None)) == stands(replace(ROW, low=None)) == "unknown"
+    assert stands(replace(ROW, chance=None)) == "unknown"
+    assert stands(replace(ROW, low=None)) == "unknown"
 
 
 @pytest.mark.parametrize(
-    ("scores", "choice"),
+    ("scores", "choice_and_reason"),
     [
         ((-3.0, -2.5), (1, None)),
         ((-2.0, -2.0), (None, "a tie")),
@@ -80,10 +90,12 @@ def test_a_row_may_be_held_against_another_value():
         ((math.inf, 0.0), (0, None)),
     ],
 )
-def test_scores_become_a_choice_or_an_abstention_that_says_why(scores, choice):
-    assert decide(scores) == choice
+def test_scores_become_a_choice_or_an_abstention_that_says_why(scores, choice_and_reason):
+    assert decide(scores) == choice_and_reason
 
 
 @pytest.mark.parametrize("nudge", [5e-17, 1e-15])
 def test_scores_that_differ_at_all_are_no_tie(nudge):
-    assert decide((0.1, 0.1 + nudge)) == ((1, None) if 0.1 + nudge != 0.1 else (None, "a tie"))
+    is_tie = 0.1 + nudge == 0.1
+    expected = (None, "a tie") if is_tie else (1, None)
+    assert decide((0.1, 0.1 + nudge)) == expected

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from runs import page, protocol, store, tables, trigrams, winogrande
+from runs import naturalness, page, protocol, store, tables, trigrams, winogrande
 from runs.__main__ import TOOLS, main
 from runs.protocol import protocols
 from winokit.errors import BadInput
@@ -31,6 +32,7 @@ def call(*arguments):
 
 
 def metrics(path):
+    """Rows of a stored table."""
     return json.loads(path.read_text("utf-8"))["metrics"]
 
 
@@ -43,20 +45,23 @@ def test_pages_are_written_from_the_stored_results(name):
 
 
 def test_every_stored_result_is_on_a_page():
-    shown = {found[2] for text in PAGES.values() for found in page.PART.finditer(text)}
+    shown = set()
+    for text in PAGES.values():
+        shown |= {match[2] for match in page.PART.finditer(text)}
     for table in tables.all_tables().values():
         assert set(table.places()) <= shown, f"no page shows {table.name}"
-    for given in protocols().values():
-        if given.here.get("trains"):
-            assert f"settings-{given.name}" in shown or given.name == "square-one-4-5"
-        if given.accuracies:
-            assert f"denominators-{given.name}" in shown
+    for paper_table in protocols().values():
+        if paper_table.here.get("trains"):
+            assert f"settings-{paper_table.name}" in shown or paper_table.name == "square-one-4-5"
+        if paper_table.accuracies:
+            assert f"denominators-{paper_table.name}" in shown
 
 
 def test_every_table_has_a_section_of_its_title_which_the_overview_links_to():
-    for given in protocols().values():
-        anchors = page.sections(PAGES[f"paper-{protocol.PAGES[given.paper_name]}.md"])
-        assert protocol.anchor_of(given) in anchors, given.name
+    for paper_table in protocols().values():
+        page_name = protocol.PAGES[paper_table.paper_name]
+        anchors = page.sections(PAGES[f"paper-{page_name}.md"])
+        assert protocol.anchor_of(paper_table) in anchors, paper_table.name
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -71,14 +76,18 @@ def test_the_overview_is_short_and_each_table_has_a_few_sentences():
             continue
         for section in page.sections(text).values():
             prose = " ".join(block for block in section.blocks() if not block.startswith(("|", "!")))
-            assert len(re.findall(r"[.:](?:\s|$)", prose)) <= 12, f"{name}: {section.anchor}"
+            sentence_ends = re.findall(r"[.:](?:\s|$)", prose)
+            assert len(sentence_ends) <= 12, f"{name}: {section.anchor}"
 
 
 def test_a_wrong_number_in_a_table_is_found():
     text = PAGES["paper-winogrande-2019.md"]
-    second = list(page.PART.finditer(text))[1]
-    at = second.start(3) + re.search(r"\d\.\d", second[3]).start()
-    assert page.rewritten(text[:at] + ("1" if text[at] != "1" else "2") + text[at + 1 :]) == text
+    _, second_table, *_ = page.PART.finditer(text)
+    first_number = re.search(r"\d\.\d", second_table[3])
+    index = second_table.start(3) + first_number.start()
+    wrong_digit = "2" if text[index] == "1" else "1"
+    text_with_error = text[:index] + wrong_digit + text[index + 1 :]
+    assert page.rewritten(text_with_error) == text
 
 
 def test_an_unknown_table_is_told():
@@ -100,7 +109,8 @@ It was 62.3.
 
 As [above](#one) it was 62.3 %, and 7 % else.
 """
-    assert [found.split(" in ")[0] for found in page.unsupported(text)] == [
+    unsupported_numbers = [message.split(" in ")[0] for message in page.unsupported(text)]
+    assert unsupported_numbers == [
         "one: 58.1",
         "one: 62.3 [58.1 64.3]",
         "one: 62.3 ± 1.0",
@@ -111,16 +121,14 @@ As [above](#one) it was 62.3 %, and 7 % else.
 
 
 def test_every_command_of_the_pages_is_known():
-    found = 0
+    command_count = 0
     for text in PAGES.values():
         for line in re.findall(r"^\$ (?:\w+=\S+ )*python -m runs(?: (.*))?$", text, re.MULTILINE):
+            command_count += 1
             names = line.split("#")[0].split()
-            found += 1
-            if not names:
-                continue
-            name = names[0]
-            assert name in TOOLS or tables.tables_of(name)
-    assert found > 20
+            if names:
+                assert names[0] in TOOLS or tables.tables_of(names[0])
+    assert command_count > 20
 
 
 # The results
@@ -128,8 +136,9 @@ def test_every_command_of_the_pages_is_known():
 
 def test_stored_results_are_small_and_tell_no_place_or_time():
     files = list(tables.RESULTS.glob("*.json"))
+    sizes = [path.stat().st_size for path in files]
     assert files
-    assert sum(path.stat().st_size for path in files) < 4_000_000
+    assert sum(sizes) < 4_000_000
     for path in files:
         assert not re.search(r"/tmp/|/home/|/root/|\b20\d\d-\d\d-\d\d", path.read_text("utf-8")), path
 
@@ -138,27 +147,32 @@ def test_stored_predictions_have_the_stored_accuracy(real_file):
     from winokit.data.loading import load
 
     dev = load(real_file("winogrande/dev.jsonl"))
-    found = store.Store(tables.RESULTS / "winogrande-4.json")
-    for record in (one for key, one in found.records.items() if key.startswith("dev |")):
-        chosen = store.chosen(record.predictions["dev"])
-        right = [1 / 2 if one is None else one == problem.answer for one, problem in zip(chosen, dev, strict=True)]
-        assert sum(right) / len(dev) == pytest.approx(record.value("expected_accuracy"))
+    results = store.Store(tables.RESULTS / "winogrande-4.json")
+    for key, record in results.records.items():
+        if not key.startswith("dev |"):
+            continue
+        earned = []
+        for choice, problem in zip(store.chosen(record.predictions["dev"]), dev, strict=True):
+            is_right = choice == problem.answer
+            earned.append(1 / 2 if choice is None else is_right)
+        assert sum(earned) / len(dev) == pytest.approx(record.value("expected_accuracy"))
 
 
 def test_a_store_comes_back_as_it_was_put(tmp_path):
     row = Metric("dev", "m", "partial", None, "accuracy", "all", "accuracy", 2 / 3, 3, 0.1, 0.9, 0.5)
     record = store.Record("dev | m", {"n": 3}, (row,), {"dev": store.letters([0, None, 1])}, {"note": "ä"}, 1.0)
     store.Store(tmp_path / "a.json").put(record)
-    again = store.Store(tmp_path / "a.json")
-    assert again["dev | m"].predictions == {"dev": "0-1"}
-    assert again["dev | m"].value("accuracy", "all") == pytest.approx(2 / 3)
-    assert again["dev | m"].texts == {"note": "ä"}
-    assert again.has("dev | m", {"n": 3})
-    assert not again.has("dev | m", {"n": 4})
-    other = store.Store(tmp_path / "b.json")
-    other.merge([again])
+    results = store.Store(tmp_path / "a.json")
+    assert results["dev | m"].predictions == {"dev": "0-1"}
+    assert results["dev | m"].value("accuracy", "all") == pytest.approx(2 / 3)
+    assert results["dev | m"].texts == {"note": "ä"}
+    assert results.has("dev | m", {"n": 3})
+    assert not results.has("dev | m", {"n": 4})
+    merged = store.Store(tmp_path / "b.json")
+    merged.merge([results])
     assert (tmp_path / "b.json").read_text() == (tmp_path / "a.json").read_text()
-    assert metrics(tmp_path / "b.json")[0] | {"value": 0} == {
+    first_row, *_ = metrics(tmp_path / "b.json")
+    assert first_row | {"value": 0} == {
         "run": "dev | m",
         "dataset": "dev",
         "model": "m",
@@ -174,6 +188,22 @@ def test_a_store_comes_back_as_it_was_put(tmp_path):
     }
 
 
+@pytest.mark.parametrize("models", [["builtin"], ["builtin", "SmolLM2"], ["builtin", "SmolLM2", "another"]])
+def test_accuracy_by_surprisal_names_each_dataset_once_on_its_first_line(models, tmp_path):
+    stored = store.Store(tables.RESULTS / "naturalness-texts.json")
+    results = store.Store(tmp_path / "results.json")
+    for name in naturalness.SETS:
+        record = stored[tables.key(name, "builtin")]
+        results.put(*(replace(record, key=tables.key(name, model)) for model in models))
+    _, _, *lines = naturalness.show_accuracy(results).splitlines()
+    datasets = [line.split("|")[1].strip() for line in lines]
+    lines_per_dataset = len(models) * len(naturalness.SORTED_BY)
+    expected = []
+    for heading in ("WSC (273)", "DPR test (564)", "WinoGrande dev (1,267)"):
+        expected += [heading, *[""] * (lines_per_dataset - 1)]
+    assert datasets == expected
+
+
 # The command
 
 
@@ -185,23 +215,26 @@ def test_without_arguments_every_table_is_listed():
 
 
 def imported(path):
-    """The modules that one of runs/ imports as it is loaded, those of runs/ followed."""
-    found = set()
+    """Modules outside runs/ that a file of runs/ imports when it is loaded, also through others of runs/."""
+    modules = set()
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("runs."):
-            found |= imported(ROOT / f"{node.module.replace('.', '/')}.py")
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {node.module} if isinstance(node, ast.ImportFrom) else {name.name for name in node.names}
-    return found
+            modules |= imported(ROOT / f"{node.module.replace('.', '/')}.py")
+        elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module)
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+    return modules
 
 
 @pytest.mark.parametrize("module", ["__main__", "page", *tables.MODULES])
 def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
-    assert not {name for name in imported(ROOT / "runs" / f"{module}.py") if str(name).split(".")[0] in HEAVY}
+    packages = {str(name).split(".")[0] for name in imported(ROOT / "runs" / f"{module}.py")}
+    assert not packages & set(HEAVY)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "message"),
     [
         (["nonsense"], "No paper or table named 'nonsense'. Known: "),
         (["liu-99"], "No paper or table named 'liu-99'."),
@@ -211,11 +244,13 @@ def test_nothing_heavy_is_imported_to_list_and_to_write_the_page(module):
         (["trichelair-B", "--limit", "3", "--out", str(tables.RESULTS)], "choose another --out"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_one_line(arguments, why, tmp_path, capsys):
-    assert main([*arguments, *([] if "--out" in arguments else ["--out", str(tmp_path)])]) == 2
-    told = capsys.readouterr().err
-    assert why in told
-    assert told.count("\n") == 1
+def test_what_cannot_be_done_is_told_in_one_line(arguments, message, tmp_path, capsys):
+    if "--out" not in arguments:
+        arguments = [*arguments, "--out", str(tmp_path)]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
 
 
 def test_an_unknown_model_is_told_in_one_line(tmp_path, real_file, capsys):
@@ -230,8 +265,9 @@ def test_the_lucky_draw_is_the_papers_and_needs_nothing(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "| WSC273 | 273 | 0.045 | 0.369 | 0.04 | 0.37 |" in done.stdout
     assert "| WSC273 | 273 | 0.045 |" in (tmp_path / "trichelair-B.md").read_text("utf-8")
-    found = {row["metric"]: row["value"] for row in metrics(tmp_path / "trichelair-B.json") if row["n"] == 273}
-    assert round(found["p_best_of_10"], 3) == 0.369
+    rows = metrics(tmp_path / "trichelair-B.json")
+    value_by_metric = {row["metric"]: row["value"] for row in rows if row["n"] == 273}
+    assert round(value_by_metric["p_best_of_10"], 3) == 0.369
 
 
 def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_records(
@@ -241,8 +277,9 @@ def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_recor
     options = ["--data", str(folder), "--limit", "40", "--out", str(tmp_path), "--cache", "off"]
     assert main(["winogrande-4", "--model", "random", *options]) == 0
     assert re.search(r"^\| Random \| 50.0 \| 50.0 \| a coin \| \d+\.\d \[", capsys.readouterr().out, re.MULTILINE)
-    found = [row for row in metrics(tmp_path / "winogrande-4.json") if row["metric"] == "expected_accuracy"]
-    assert [row["n"] for row in found] == [40, 40]
+    rows = metrics(tmp_path / "winogrande-4.json")
+    counts = [row["n"] for row in rows if row["metric"] == "expected_accuracy"]
+    assert counts == [40, 40]
     record = store.Store(tmp_path / "winogrande-4.json")["dev | a coin"]
     assert set(record.predictions["dev"]) == {"0", "1"}
     assert len(record.predictions["dev"]) == 40
@@ -257,11 +294,11 @@ def test_a_table_runs_on_a_few_problems_is_not_run_twice_and_refuses_other_recor
     assert (tmp_path / "winogrande-4.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(("table", "said"), [("square-one-1", "not in a try"), ("square-one-2", "trophy, suitcase")])
-def test_a_try_of_a_table_with_stored_predictions_or_certain_pairs_is_shown(table, said, tmp_path, real_file, capsys):
+@pytest.mark.parametrize(("table", "text"), [("square-one-1", "not in a try"), ("square-one-2", "trophy, suitcase")])
+def test_a_try_of_a_table_with_stored_predictions_or_certain_pairs_is_shown(table, text, tmp_path, real_file, capsys):
     data = real_file("wsc/WSCollection.xml").parents[1]
     assert main([table, "--model", "random", "--limit", "30", "--data", str(data), "--out", str(tmp_path)]) == 0
-    assert said in capsys.readouterr().out
+    assert text in capsys.readouterr().out
 
 
 def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
@@ -274,8 +311,10 @@ def test_trichelairs_tables_have_the_papers_counts(tmp_path, real_file, capsys):
     rows = metrics(tmp_path / "trichelair-2.json") + metrics(tmp_path / "trichelair-3.json")
     counts = {(row["dataset"], row["metric"]): row["n"] for row in rows}
     assert counts["all 273", "accuracy"] == 273
-    assert {counts[f"switched, {how}", "consistency"] for how in ("as released", "mended")} == {131}
-    assert (counts["associative", "accuracy"], counts["the rest", "accuracy"]) == (37, 236)
+    assert counts["switched, as released", "consistency"] == 131
+    assert counts["switched, mended", "consistency"] == 131
+    assert counts["associative", "accuracy"] == 37
+    assert counts["the rest", "accuracy"] == 236
 
 
 def test_trigrams_are_a_distribution(tmp_path):
@@ -283,16 +322,18 @@ def test_trigrams_are_a_distribution(tmp_path):
     text.write_text("the cat sat\n\nthe cat ran\n\nthe dog sat\n\nthe cat sat", "utf-8")
     vocabulary, ids = trigrams.numbered(map(trigrams.marked, trigrams.paragraphs([text])))
     assert set(vocabulary) == {"<unk>", "<s>", "</s>", "the", "cat", "sat"}  # words seen once are unknown
-    entries = [line.split("\t") for line in trigrams.arpa(vocabulary, ids).splitlines() if "\t" in line]
-    unigrams = {words: 10 ** float(log) for log, words, *_ in entries if " " not in words}
-    after_the = {
-        words.split()[1]: 10 ** float(log)
-        for log, words, *_ in entries
-        if words.startswith("the ") and words.count(" ") == 1
-    }
-    left = next(10 ** float(rest[0]) for _, words, *rest in entries if words == "the")
+    probabilities = {}
+    back_off_weights = {}
+    for line in trigrams.arpa(vocabulary, ids).splitlines():
+        if "\t" in line:
+            logprob, ngram, *back_off = line.split("\t")
+            probabilities[tuple(ngram.split())] = 10 ** float(logprob)
+            back_off_weights[ngram] = [10 ** float(weight) for weight in back_off]
+    after_the = {ngram[1]: p for ngram, p in probabilities.items() if len(ngram) == 2 and ngram[0] == "the"}
+    unigrams = {ngram[0]: p for ngram, p in probabilities.items() if len(ngram) == 1}
     unseen = sum(p for word, p in unigrams.items() if word not in after_the)
-    assert sum(after_the.values()) + left * unseen == pytest.approx(1, abs=1e-3)
+    (back_off_weight,) = back_off_weights["the"]
+    assert sum(after_the.values()) + back_off_weight * unseen == pytest.approx(1, abs=1e-3)
     assert after_the["cat"] > after_the["<unk>"]
 
 
@@ -300,4 +341,6 @@ def test_the_gender_table_leaves_out_the_half_in_which_a_candidate_is_just_someo
     from winokit.data.loading import load
 
     data = load(real_file("winogender/all_sentences.tsv"))
-    assert (len(data), sum(winogrande.both_named(problem) for problem in data)) == (720, 360)
+    with_both_named = [problem for problem in data if winogrande.both_named(problem)]
+    assert len(data) == 720
+    assert len(with_both_named) == 360

@@ -49,6 +49,12 @@ def test_what_is_measured_is_what_is_claimed(section):
             assert found.measured >= claimed - 0.03 - noise(claimed, TIMES), found
 
 
+def test_learning_curves_cover_what_is_claimed(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(BENCHMARKS)])
+    for row in simulations.curves(TIMES):
+        assert row.measured >= float(row.claimed) - noise(0.95, TIMES), row
+
+
 @pytest.mark.parametrize("nature", verdicts.NATURES, ids=lambda nature: nature.name)
 def test_no_verdict_is_bolder_than_one_in_twenty(nature):
     cell = verdicts.judge(nature, 60, 40)

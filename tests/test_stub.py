@@ -11,11 +11,11 @@ from tools.make_stub import STUB, write_stub
 
 
 def check_types(*paths, folder):
-    """What mypy says of files, by the settings of the project."""
+    """Errors that mypy finds in files, under the settings of the project, without the folder's path."""
     cache = ["--cache-dir", str(ROOT / ".mypy_cache")]
     command = [sys.executable, "-m", "mypy", *cache, *map(str, paths)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return [line.replace(f"{folder}/", "") for line in found.stdout.splitlines() if ": error: " in line]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return [line.replace(f"{folder}/", "") for line in completed.stdout.splitlines() if ": error: " in line]
 
 
 def test_the_stub_is_what_the_verbs_take():
@@ -36,6 +36,7 @@ def test_editors_see_the_types_of_these_pages_too(tmp_path):
     package = write_package(tmp_path)
     (package / "misspelt.py").write_text('import winokit\n\nwinokit.audit("open", predicitons=["examples"])\n')
     command = [sys.executable, "-m", "basedpyright", "--outputjson", str(package)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    errors = [each for each in json.loads(found.stdout)["generalDiagnostics"] if each["severity"] == "error"]
-    assert [each["message"] for each in errors] == ['No parameter named "predicitons"']
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    diagnostics = json.loads(completed.stdout)["generalDiagnostics"]
+    errors = [diagnostic["message"] for diagnostic in diagnostics if diagnostic["severity"] == "error"]
+    assert errors == ['No parameter named "predicitons"']

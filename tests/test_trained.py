@@ -1,4 +1,4 @@
-"""runs/trained.py: stored runs, and what tables and figures make of them."""
+"""runs/trained.py: tables and figures that are made of stored training runs."""
 
 import json
 import sys
@@ -22,14 +22,17 @@ def test_predictions_stored_for_the_page_are_those_of_its_rows():
 
 
 def assert_counted(record: Record):
-    for place, letters in record.predictions.items():
-        own = [one for one in record.rows if one.dataset == place and one.subset == "all"]
-        for one in own:
-            if one.metric == "accuracy":
-                assert one.n == len(letters), (record.key, place)
-                assert abs(one.value * one.n - round(one.value * one.n)) < 0.05
-            if one.metric == "abstained":
-                assert one.value == pytest.approx(letters.count("-") / len(letters), abs=1e-4)
+    """Fail if an accuracy or a share of abstentions is no count of the stored predictions."""
+    for metric in record.rows:
+        if metric.subset != "all" or metric.dataset not in record.predictions:
+            continue
+        letters = record.predictions[metric.dataset]
+        if metric.metric == "accuracy":
+            right_count = metric.value * metric.n
+            assert metric.n == len(letters), (record.key, metric.dataset)
+            assert abs(right_count - round(right_count)) < 0.05
+        if metric.metric == "abstained":
+            assert metric.value == pytest.approx(letters.count("-") / len(letters), abs=1e-4)
 
 
 def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_path):
@@ -37,14 +40,18 @@ def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_p
     empty = {"dpr": {"dpr-train": "trained on it"}}
     store = Store(tmp_path / "store.json")
     store.put(Record("sets", {}, texts={"rules": json.dumps(rules), "empty": json.dumps(empty)}))
-    values = {"pdp": (0.6, 0.8, 0.8), "dpr-train": (0.9, 0.5, 0.5)}
-    rows = [
-        row(f"{name}@{step}", "accuracy", "all", "accuracy", value, 10)
-        for name, own in values.items()
-        for step, value in zip((250, 500, 1000), own, strict=True)
-    ]
-    predictions = {one.dataset: "0" * 10 for one in rows}
-    xl, dpr = (Record(f"transfer/{arm}/0", {}, tuple(rows), predictions) for arm in ("xl", "dpr"))
+    accuracies = {
+        "pdp@250": 0.6,
+        "pdp@500": 0.8,
+        "pdp@1000": 0.8,
+        "dpr-train@250": 0.9,
+        "dpr-train@500": 0.5,
+        "dpr-train@1000": 0.5,
+    }
+    rows = tuple(row(name, "accuracy", "all", "accuracy", value, 10) for name, value in accuracies.items())
+    predictions = dict.fromkeys(accuracies, "0" * 10)
+    xl = Record("transfer/xl/0", {}, rows, predictions)
+    dpr = Record("transfer/dpr/0", {}, rows, predictions)
     assert trained.chosen_step(xl, "wsc273", store) == 500
     assert trained.chosen_step(xl, "dpr-test", store) == 250
     assert trained.chosen_step(dpr, "dpr-test", store) is None
@@ -52,7 +59,7 @@ def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("whole", "by_seed", "wide", "said"),
+    ("difference", "by_seed", "with_runs", "verdict"),
     [
         ((0.5, 0.3, 0.7), (1, 0.5, 0.5), None, "one seed: no verdict"),
         ((0.4, 0.3, 0.5), (2, 0.40, 0.45), (0.2, 0.6), "higher, in each of 2 seeds"),
@@ -61,13 +68,18 @@ def test_steps_are_chosen_on_the_papers_set_and_not_on_what_was_trained_on(tmp_p
         ((-0.4, -0.5, -0.3), (3, -0.9, 0.1), (-0.8, 0.1), "lower in the mean, not in every seed; open for other seeds"),
     ],
 )
-def test_a_verdict_takes_two_seeds_and_an_interval_without_zero(whole, by_seed, wide, said):
-    value, low, high = whole
-    place = ("dev", "difference", "all")
-    difference = row(*place, "accuracy", value, 100, low=low, high=high)
-    seeds = row(*place, "by_seed", value, by_seed[0], low=by_seed[1], high=by_seed[2])
-    with_runs = None if wide is None else row(*place, trained.WITH_RUNS, value, by_seed[0], low=wide[0], high=wide[1])
-    assert reading(difference, seeds, with_runs) == said
+def test_a_verdict_takes_two_seeds_and_an_interval_without_zero(difference, by_seed, with_runs, verdict):
+    """A difference is value, low and high; by seed it is the number of seeds, low and high; with runs low and high."""
+    value, low, high = difference
+    seed_count, seed_low, seed_high = by_seed
+    meaning = ("dev", "difference", "all")
+    difference_row = row(*meaning, "accuracy", value, 100, low=low, high=high)
+    seeds_row = row(*meaning, "by_seed", value, seed_count, low=seed_low, high=seed_high)
+    runs_row = None
+    if with_runs is not None:
+        runs_low, runs_high = with_runs
+        runs_row = row(*meaning, trained.WITH_RUNS, value, seed_count, low=runs_low, high=runs_high)
+    assert reading(difference_row, seeds_row, runs_row) == verdict
 
 
 def test_figures_are_drawn_from_the_stored_runs(tmp_path, monkeypatch):
@@ -75,5 +87,5 @@ def test_figures_are_drawn_from_the_stored_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()
     assert figures.main() == 0
-    drawn = {path.name for path in (tmp_path / "docs").iterdir()}
-    assert drawn == {"curve-winogrande.png", "curve-square-one.png", "trials-liu.png"}
+    figure_names = {path.name for path in (tmp_path / "docs").iterdir()}
+    assert figure_names == {"curve-winogrande.png", "curve-square-one.png", "trials-liu.png"}

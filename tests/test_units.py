@@ -1,4 +1,4 @@
-"""Units: what hangs together counts once, and nothing else than units says what does."""
+"""Problems that depend on each other are one unit, and every statistic takes units from a dataset."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,16 @@ from winokit.methods.metrics.null import told_apart_test
 from winokit.problem import Dataset, Problem
 from winokit.units import Units
 
-OWN = Judge("data", Scorer("model"))
-PROBLEMS = [Problem(f"Text {at} says that ", " did it.", ("Ana", "Ruth"), at) for at in (0, 1)]
+JUDGE = Judge("data", Scorer("model"))
+PEOPLE = ("Ana", "Ruth")
+PROBLEMS = [
+    Problem("Text 0 says that ", " did it.", PEOPLE, 0),
+    Problem("Text 1 says that ", " did it.", PEOPLE, 1),
+]
+RIGHT = [True, False]
+ALL_RIGHT = [True, True]
+FEATURES = np.eye(2)
+LABELS = np.array([0, 1])
 
 
 def test_units_are_numbered_in_the_order_of_appearance():
@@ -33,62 +41,68 @@ def test_units_are_numbered_in_the_order_of_appearance():
 def test_a_part_has_its_own_numbers():
     part = Units.of_names(["a", "b", "b", "c"]).take([3, 1, 2])
     assert part.numbers.tolist() == [0, 1, 1]
-    assert (part.count, part.sizes.tolist(), part.all_alone) == (2, [1, 2], False)
+    assert part.count == 2
+    assert part.sizes.tolist() == [1, 2]
+    assert not part.all_alone
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "call",
     [
-        lambda units: share([True, False], units),
+        lambda units: share(RIGHT, units),
         lambda units: mean_interval([1.0, 2.0], units),
         lambda units: standard_error([1.0, 2.0], units),
-        lambda units: gap([True, False], [True, False], [False, True], units),
-        lambda units: paired_gap([True, False], [True, True], units),
-        lambda units: compare([True, False], [True, True], units),
-        lambda units: p_exchanged([True, False], [True, True], units),
-        lambda units: score_interval([True, False], units),
+        lambda units: gap(RIGHT, [True, False], [False, True], units),
+        lambda units: paired_gap(RIGHT, ALL_RIGHT, units),
+        lambda units: compare(RIGHT, ALL_RIGHT, units),
+        lambda units: p_exchanged(RIGHT, ALL_RIGHT, units),
+        lambda units: score_interval(RIGHT, units),
         lambda units: lead_of(np.array([1.0, 0.0]), np.array([1.0, 1.0]), units),
-        lambda units: p_best_by_coins(np.array([True, False]), units, tries=1),
-        lambda units: told_apart_test(np.array([0, 1]), np.array([0, 0]), units),
-        lambda units: next(OWN.share(("p", "all", "m"), [True, False], units)),
-        lambda units: next(OWN.mean(("p", "all", "m"), [2.0, 3.0], units)),
+        lambda units: p_best_by_coins(np.array(RIGHT), units, tries=1),
+        lambda units: told_apart_test(LABELS, np.array([0, 0]), units),
+        lambda units: next(JUDGE.share(("p", "all", "m"), RIGHT, units)),
+        lambda units: next(JUDGE.mean(("p", "all", "m"), [2.0, 3.0], units)),
         lambda units: p_independent("ab", [0, 1], units),
-        lambda units: linear_probe(np.eye(2), np.array([0, 1]), units, folds=2),
-        lambda units: null_runs(AFLite(), np.eye(2), np.array([0, 1]), units),
-        lambda units: Sides([True, False], units),
+        lambda units: linear_probe(FEATURES, LABELS, units, folds=2),
+        lambda units: null_runs(AFLite(), FEATURES, LABELS, units),
+        lambda units: Sides(RIGHT, units),
         lambda units: AskedProblems(PROBLEMS, units, {}),
     ],
 )
-def test_a_bare_list_of_groups_is_a_type_error_wherever_units_count(asked):
+def test_a_bare_list_of_groups_is_a_type_error_wherever_units_count(call):
     with pytest.raises(TypeError, match=r"expected Units, found list: use Dataset\.units"):
-        asked(["a", "a"])
+        call(["a", "a"])
     with pytest.raises(BadInput, match="2 values and 3 units"):
-        asked(Units.alone(3))
+        call(Units.alone(3))
 
 
 def test_a_dataset_makes_its_units_of_groups_texts_sentences_and_templates():
-    data = Dataset(
-        [
-            Problem("Ana thanked Ruth because ", " was helped.", ("Ana", "Ruth"), 0, group="a"),
-            Problem("Ana thanked Ruth because ", " helped.", ("Ana", "Ruth"), 1, group="a"),
-            Problem("Ana thanked Ruth because ", " helped.", ("Ana", "Eve"), 0),
-            Problem("A nurse left since ", " was late.", ("nurse", "clerk"), 0, labels={"template": 1}),
-            Problem("The clerk left since ", " was late.", ("nurse", "clerk"), 1, labels={"template": 1}),
-            Problem("Alone ", " is.", ("x", "y"), 1),
-        ]
-    )
-    assert data.units.numbers.tolist() == [0, 0, 0, 1, 1, 2]
+    thanked = "Ana thanked Ruth because "
+    jobs = ("nurse", "clerk")
+    problems = [
+        Problem(thanked, " was helped.", PEOPLE, 0, group="a"),
+        Problem(thanked, " helped.", PEOPLE, 1, group="a"),
+        Problem(thanked, " helped.", ("Ana", "Eve"), 0),
+        Problem("A nurse left since ", " was late.", jobs, 0, labels={"template": 1}),
+        Problem("The clerk left since ", " was late.", jobs, 1, labels={"template": 1}),
+        Problem("Alone ", " is.", ("x", "y"), 1),
+    ]
+    assert Dataset(problems).units.numbers.tolist() == [0, 0, 0, 1, 1, 2]
 
 
 def test_spaces_and_case_do_not_make_two_sentences_of_one():
     """SuperGLUE-WSC has spaces around its tokens near the words asked about, and nowhere else."""
-    first = Problem("Bernard, who saw that ", " was late, left it.", ("no", "yes"), 0, "he", query="Bernard")
-    second = Problem("bernard , who saw that he was late , left ", " .", ("no", "yes"), 1, "it", query="Bernard")
-    other = Problem("Bernard, who saw that ", " was later, left it.", ("no", "yes"), 0, "he", query="Bernard")
-    assert Dataset([first, second, other]).units.numbers.tolist() == [0, 0, 1]
-    texts = ["She sleeps."], ["she  sleeps ."], ["She slept."]
-    wholes = [Problem.whole([*own, f"So {at}."], 0) for at, own in enumerate(texts)]
-    assert Dataset(wholes).units.numbers.tolist() == [0, 0, 1]
+    options = ("no", "yes")
+    first = Problem("Bernard, who saw that ", " was late, left it.", options, 0, "he", query="Bernard")
+    spaced = Problem("bernard , who saw that he was late , left ", " .", options, 1, "it", query="Bernard")
+    different = Problem("Bernard, who saw that ", " was later, left it.", options, 0, "he", query="Bernard")
+    assert Dataset([first, spaced, different]).units.numbers.tolist() == [0, 0, 1]
+
+
+def test_spaces_and_case_do_not_make_two_whole_texts_of_one():
+    texts = ["She sleeps.", "she  sleeps .", "She slept."]
+    problems = [Problem.whole([text, f"So {number}."], 0) for number, text in enumerate(texts)]
+    assert Dataset(problems).units.numbers.tolist() == [0, 0, 1]
 
 
 def test_units_are_equal_if_they_part_the_rows_alike():
@@ -100,22 +114,23 @@ def test_units_are_equal_if_they_part_the_rows_alike():
 
 
 def test_no_rows_are_no_units():
-    nothing = Units.of_names([])
-    assert (len(nothing), nothing.count, nothing.sizes.tolist(), nothing.rows()[0].tolist()) == (0, 0, [], [])
-    assert Units.alone(3).take([]) == nothing
+    empty = Units.of_names([])
+    assert len(empty) == 0
+    assert empty.count == 0
+    assert empty.sizes.tolist() == []
+    assert empty.rows()[0].tolist() == []
+    assert Units.alone(3).take([]) == empty
 
 
 def test_answers_know_the_units_of_the_whole_dataset_in_every_variant_and_part():
-    data = Dataset(
-        [
-            Problem("Ana thanked Ruth because ", f" {end}.", ("Ana", "Ruth"), answer, labels={"template": 1})
-            for answer, end in enumerate(("was helped", "helped"))
-        ]
-    )
+    first = Problem("Ana thanked Ruth because ", " was helped.", PEOPLE, 0, labels={"template": 1})
+    second = Problem("Ana thanked Ruth because ", " helped.", PEOPLE, 1, labels={"template": 1})
+    data = Dataset([first, second])
     switched = [problem.replace(before="Ruth thanked Ana because ", provenance={"of": problem.id}) for problem in data]
-    asked = AskedProblems.of(data, {"switched": switched})
-    assert asked.units.numbers.tolist() == [0, 0, 0, 0]
-    assert asked.rows_of_variant["switched"].tolist() == [2, 3]
-    answers = Answers(asked, np.array([2, 3]), np.array([0, 1]))
-    before = Answers(asked, np.array([1]), np.array([1]))
-    assert [part.ids for part in before.matched(answers)] == [[data[1].id], [data[1].id]]
+    problems = AskedProblems.of(data, {"switched": switched})
+    assert problems.units.numbers.tolist() == [0, 0, 0, 0]
+    assert problems.rows_of_variant["switched"].tolist() == [2, 3]
+    answers_to_switched = Answers(problems, np.array([2, 3]), np.array([0, 1]))
+    answer_to_second = Answers(problems, np.array([1]), np.array([1]))
+    matched = answer_to_second.matched(answers_to_switched)
+    assert [part.ids for part in matched] == [[data[1].id], [data[1].id]]

@@ -19,18 +19,11 @@ def installed(tmp_path_factory):
     subprocess.run(build, check=True, capture_output=True, cwd=folder)
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "venv", with_pip=True)
-    pip = [
-        str(folder / "venv/bin/python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--constraint",
-        str(ROOT / "constraints.txt"),
-    ]
-    done = subprocess.run([*pip, str(wheel)], check=False, capture_output=True, text=True, cwd=folder)
-    if done.returncode and "No matching distribution" in done.stderr and "connection" in done.stderr.lower():
+    command = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "--no-compile"]
+    command += ["--constraint", str(ROOT / "constraints.txt"), str(wheel)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)
+    is_offline = "No matching distribution" in done.stderr and "connection" in done.stderr.lower()
+    if done.returncode and is_offline:
         pytest.skip("needs a package index to install the wheel's dependencies from")
     assert done.returncode == 0, done.stderr
     return folder / "venv/bin/winokit"
@@ -66,12 +59,14 @@ print(json.dumps(found))
 def test_the_installed_package_has_every_asset_and_template(installed):
     source = ROOT / "src" / "winokit"
     paths = [path for path in source.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
-    wanted = {path.relative_to(source).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    hashes = {}
+    for path in paths:
+        hashes[path.relative_to(source).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
     command = [installed.with_name("python"), "-c", LOOK]
-    done = subprocess.run(command, input=json.dumps(list(wanted)), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=json.dumps(list(hashes)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == wanted
-    assert {"assets/minilm-mlm/model_int8.onnx", "stages/audit/page.html.j2"} <= set(wanted)
+    assert json.loads(done.stdout) == hashes
+    assert {"assets/minilm-mlm/model_int8.onnx", "stages/audit/page.html.j2"} <= set(hashes)
 
 
 def test_the_installed_command_says_how_collect_is_installed(installed):

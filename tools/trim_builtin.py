@@ -77,7 +77,8 @@ def last_layer(graph: onnx.GraphProto, last_index: int) -> tuple[str, list[onnx.
         ("asked_none", 0),
     ):
         graph.initializer.append(onnx.numpy_helper.from_array(np.array(value, np.int64), name))
-    hidden, node = matmul.input[0], helper.make_node
+    hidden = matmul.input[0]
+    node = helper.make_node
     nodes = [
         node("Split", [matmul.input[1], "asked_split"], ["asked_wq", "asked_wkv"], axis=-1),
         node("Split", [add.input[1], "asked_split"], ["asked_bq", "asked_bkv"], axis=-1),
@@ -141,14 +142,15 @@ def on_condition(inside: Sequence[onnx.NodeProto], graph: onnx.GraphProto) -> li
     nothing = onnx.numpy_helper.from_array(np.zeros((0, 0, width), np.float32))
     inside = [*inside[:-1], onnx.NodeProto.FromString(inside[-1].SerializeToString())]
     inside[-1].output[0] = f"whole_{HIDDEN}"
-    empty, output = [f"no_{HIDDEN}"], helper.make_tensor_value_info
-    then, otherwise = (
-        helper.make_graph(nodes, name, [], [output(name, TensorProto.FLOAT, [None, None, width])])
-        for nodes, name in (
-            (inside, inside[-1].output[0]),
-            ([helper.make_node("Constant", [], empty, value=nothing)], empty[0]),
-        )
-    )
+    constant = helper.make_node("Constant", [], [f"no_{HIDDEN}"], value=nothing)
+
+    def graph_of(nodes: Sequence[onnx.NodeProto]) -> onnx.GraphProto:
+        name = nodes[-1].output[0]
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, None, width])
+        return helper.make_graph(nodes, name, [], [output])
+
+    then = graph_of(inside)
+    otherwise = graph_of([constant])
     return [
         helper.make_node("Size", [POSITIONS], ["asked_size"], name="asked_size"),
         helper.make_node("Equal", ["asked_size", "asked_none"], ["asked_nothing"], name="asked_nothing"),

@@ -206,7 +206,7 @@ def test_an_unknown_constraint_is_refused_with_those_there_are():
 def test_a_reply_in_json_is_read_and_its_options_told_apart():
     reply = json.dumps({"answer": "B"})
     with ConstrainingServer("response_format") as server:
-        server._answer = lambda body: says(
+        server._answer_request = lambda body: says(
             reply, [('{"answer": "', {'{"answer": "': -0.1}), ("B", {"B": -0.1, "A": -3.0}), ('"}', {'"}': -0.1})]
         )
         model = chat(server, constrain="json")

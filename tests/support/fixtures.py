@@ -1,4 +1,4 @@
-"""Fixtures of every test: three twin pairs a person can check by hand, the real datasets where they are, a browser."""
+"""Fixtures of every test: three twin pairs a person can check by hand, files of the real datasets, a browser."""
 
 import gc
 import os
@@ -30,13 +30,19 @@ REAL_DATA = Path(os.environ.get("WINOKIT_DATA") or Path(__file__).parents[3] / "
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported out of later searches for garbage: a million objects, half a second a search."""
+    """Exclude imported objects from later garbage collections.
+
+    They are a million, and take half a second each time.
+    """
     gc.collect()
     gc.freeze()
 
 
 def real(name: str) -> Path:
-    """A file of the real datasets; the test skips where there is none."""
+    """Path of a file of the real datasets.
+
+    The test is skipped if there is no such file.
+    """
     path = REAL_DATA / name
     if not path.exists():
         pytest.skip(f"needs the public datasets: set WINOKIT_DATA to a folder that has {name}")
@@ -45,15 +51,15 @@ def real(name: str) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def answers(tmp_path_factory) -> None:
-    """Answers of models are kept for as long as the tests run, and not in the user's cache."""
+    """Keep the answers of models for as long as the tests run, outside the user's cache."""
     os.environ["WINOKIT_CACHE"] = str(tmp_path_factory.mktemp("cache") / "answers.sqlite")
-    # What fixtures of a whole module record; each test has a folder of its own.
+    # For the fixtures of whole modules; each test has a folder of its own.
     os.environ["WINOKIT_STATE"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(autouse=True)
 def own_state(answers, tmp_path_factory, monkeypatch) -> None:
-    """What one test records in the user's state folder is not seen by others. The folder is made when it is needed."""
+    """Give each test a state folder of its own, which is made when it is needed."""
     monkeypatch.setenv("WINOKIT_STATE", str(tmp_path_factory.getbasetemp() / f"state-{next(STATES)}"))
 
 
@@ -64,34 +70,33 @@ def real_file() -> Callable[[str], Path]:
 
 @pytest.fixture
 def twins() -> Dataset:
-    poured = "I poured water from the jug into the cup until "
-    thanked = "Nora thanked Ines because "
-    held = "The rope held the crate although "
+    pour_text = "I poured water from the jug into the cup until "
+    thank_text = "Nora thanked Ines because "
+    rope_text = "The rope held the crate although "
     vessels = ("the jug", "the cup")
     people = ("Nora", "Ines")
     things = ("the rope", "the crate")
-    return Dataset(
-        [
-            Problem(poured, " was empty.", vessels, 0, "it", group="pour"),
-            Problem(poured, " was full.", vessels, 1, "it", group="pour"),
-            Problem(thanked, " had been helped.", people, 0, "she", group="thank"),
-            Problem(thanked, " had been helpful.", people, 1, "she", group="thank"),
-            Problem(held, " was thin.", things, 0, "it", group="rope"),
-            Problem(held, " was huge.", things, 1, "it", group="rope"),
-        ]
-    )
+    problems = [
+        Problem(pour_text, " was empty.", vessels, 0, "it", group="pour"),
+        Problem(pour_text, " was full.", vessels, 1, "it", group="pour"),
+        Problem(thank_text, " had been helped.", people, 0, "she", group="thank"),
+        Problem(thank_text, " had been helpful.", people, 1, "she", group="thank"),
+        Problem(rope_text, " was thin.", things, 0, "it", group="rope"),
+        Problem(rope_text, " was huge.", things, 1, "it", group="rope"),
+    ]
+    return Dataset(problems)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A browser that real people use, without a window; tests open contexts of their own in it."""
+    """A Chromium without a window, in which tests open contexts of their own."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
     path = os.environ.get("WINOKIT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     from support.waiting import HANGS
 
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=1000 * HANGS)
-        yield found
-        found.close()
+    with playwright.sync_playwright() as browsers:
+        browser = browsers.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=1000 * HANGS)
+        yield browser
+        browser.close()

@@ -1,4 +1,4 @@
-"""Twins with every label, tasks run as lm_eval runs them, and the real harnesses where they are installed."""
+"""Twins with every label, tasks run as lm_eval runs them, and the real harnesses if they are installed."""
 
 import importlib.util
 import json
@@ -36,31 +36,34 @@ GPT2LMHeadModel(GPT2Config(vocab_size=len(vocabulary), **sizes)).save_pretrained
 
 
 def harness_python(variable: str, module: str) -> str:
-    """An interpreter named by the environment that has a harness installed; the test skips where there is none."""
+    """Path of a Python, named by an environment variable, that has a harness installed.
+
+    The test is skipped if there is none.
+    """
     python = os.environ.get(variable)
-    if not python or subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
-        pytest.skip(f"set {variable} to a Python that has {module}")
-    return python
+    if python and subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
+        return python
+    pytest.skip(f"set {variable} to a Python that has {module}")
 
 
 def run_lm_eval(python: str, tasks: Path, name: str, model: Path, out: Path, more: str = "") -> Path:
-    """Let the real harness run a task or a group of a folder; made is the model where there is none."""
+    """Let the real harness run a task or a group of a folder, and return the folder of its logs.
+
+    The model is written first if there is none. `more` is appended to its arguments.
+    """
     environment = {**os.environ, **OFFLINE, "HF_HOME": str(out.parent / "home")}
     if not model.exists():
         subprocess.run([python, "-c", TINY, str(model)], check=True, env=environment, capture_output=True)
-    arguments = ["--include_path", str(tasks), "--tasks", name, "--model", "hf", "--model_args"]
-    arguments += [f"pretrained={model},dtype=float32{more}", "--device", "cpu", "--log_samples"]
-    ran = subprocess.run(
-        [python, "-m", "lm_eval", *arguments, "--output_path", str(out)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
+    command = [python, "-m", "lm_eval", "--include_path", str(tasks), "--tasks", name, "--model", "hf"]
+    command += ["--model_args", f"pretrained={model},dtype=float32{more}", "--device", "cpu", "--log_samples"]
+    command += ["--output_path", str(out)]
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr[-3000:]
     return out
 
 
 def module_at(path: Path):
+    """Import the file of a task."""
     spec = importlib.util.spec_from_file_location("task_under_test", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -79,44 +82,45 @@ def read_yaml(path: Path) -> dict:
 
 
 def labelled_twins() -> Dataset:
-    """Eight pairs with all the labels that any protocol wants."""
+    """Eight pairs with all the labels that any protocol reads."""
     problems = []
     endings = {"thanked": (" had been helped.", " had been helpful."), "called": (" was ill.", " was a doctor.")}
     for number, pair in enumerate((("Nora", "Ines"), ("Emma", "Lucy"), ("Ruth", "Mary"), ("Anna", "Jane"))):
         labels = {"switchable": True, "associative": number == 0, "stereotype": ("pro", "anti")[number % 2]}
         labels |= {"gender": ("female", "male")[number % 2], "bls_pct_female": 60.0}
         for verb, twins in endings.items():
-            more = {"pronoun": "she", "group": f"{verb}{number}", "labels": labels}
             before = f"{pair[0]} {verb} {pair[1]} because "
-            problems += [Problem(before, after, pair, answer, **more) for answer, after in enumerate(twins)]
+            group = f"{verb}{number}"
+            for answer, after in enumerate(twins):
+                problems.append(Problem(before, after, pair, answer, pronoun="she", group=group, labels=labels))
     return Dataset(problems, Card("labelled twins"))
 
 
 def later(problems: Dataset) -> Dataset:
-    """A perturbed version of each problem."""
-    return Dataset(
-        problem.replace(before=f"Later, {problem.before}", labels={"original": problem.id, "perturbation": "later"})
-        for problem in problems
-    )
+    """Perturbed version of each problem, which begins with "Later"."""
+    perturbed = []
+    for problem in problems:
+        labels = {"original": problem.id, "perturbation": "later"}
+        perturbed.append(problem.replace(before=f"Later, {problem.before}", labels=labels))
+    return Dataset(perturbed)
 
 
 def run_tasks(folder: Path, name: str, out: Path, model: Model, *, model_args: str = "logits_cache=False") -> Path:
-    """Write the logs that lm_eval 0.4.13 would: a stand-in for tests that have no harness."""
+    """Write the logs that lm_eval 0.4.13 would write, for tests without a harness, and return their folder."""
     utils = module_at(folder / "utils.py")
     logs = out / "org__small"
     logs.mkdir(parents=True)
     tasks = read_yaml(folder / f"{name}.yaml")["task"]
     for task in tasks:
-        rows = []
-        for number, doc in enumerate(utils.rows(read_yaml(folder / f"{task}.yaml")["dataset_kwargs"]["validation"])):
-            whole = doc.get("filled") or [doc.get("solved")]
-            pairs = [(context, doc["continuation"]) for context in doc.get("contexts", ())] or [("", s) for s in whole]
-            answers = dict(model.answer([Continuation(*pair) for pair in pairs]))
-            responses = [[str(total(answers[place])), "False"] for place in range(len(pairs))]
-            arguments = {f"gen_args_{place}": {"arg_0": a, "arg_1": b} for place, (a, b) in enumerate(pairs)}
-            row = {"doc_id": number, "doc": doc, "target": pairs[0][1], "arguments": arguments, "filter": "none"}
-            rows.append({**row, "resps": [[one] for one in responses], "filtered_resps": responses})
-        (logs / f"samples_{task}_{DATE}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        path = read_yaml(folder / f"{task}.yaml")["dataset_kwargs"]["validation"]
+        lines = []
+        for number, doc in enumerate(utils.rows(path)):
+            requests = requests_of(doc)
+            answers = dict(model.answer([Continuation(*request) for request in requests]))
+            scores = [total(answers[index]) for index in range(len(requests))]
+            row = sample(doc, requests, scores, doc_id=number)
+            lines.append(json.dumps(row) + "\n")
+        (logs / f"samples_{task}_{DATE}.jsonl").write_text("".join(lines), "utf-8")
     config = {"model": "hf", "model_args": {"pretrained": "org/small", "more": model_args}}
     results = {
         "results": {},
@@ -129,16 +133,36 @@ def run_tasks(folder: Path, name: str, out: Path, model: Model, *, model_args: s
     return out
 
 
+def requests_of(doc: dict) -> list[tuple[str, str]]:
+    """Contexts and continuations of a task's row, with empty contexts for whole texts."""
+    contexts = doc.get("contexts")
+    if contexts:
+        return [(context, doc["continuation"]) for context in contexts]
+    texts = doc.get("filled") or [doc.get("solved")]
+    return [("", text) for text in texts]
+
+
 def winogrande_doc(problem, order=(0, 1)) -> dict:
+    """Row of WinoGrande, with the options in some order."""
     first, second = (problem.candidates[place] for place in order)
     answer = str(order.index(problem.answer) + 1)
     return {"sentence": problem.text, "option1": first, "option2": second, "answer": answer}
 
 
 def sample(doc: dict, requests: list[tuple[str, str]], scores: list, **more) -> dict:
-    arguments = {f"gen_args_{i}": {"arg_0": context, "arg_1": rest} for i, (context, rest) in enumerate(requests)}
-    responses = [[str(value), "False"] for value in scores]
-    return {"doc_id": 0, "doc": doc, "target": requests[0][1] if requests else "", "filter": "none"} | {
+    """Row of a log with a score per request.
+
+    `more` replaces columns or adds some.
+    """
+    arguments = {}
+    for index, (context, continuation) in enumerate(requests):
+        arguments[f"gen_args_{index}"] = {"arg_0": context, "arg_1": continuation}
+    responses = [[str(score), "False"] for score in scores]
+    return {
+        "doc_id": 0,
+        "doc": doc,
+        "target": requests[0][1] if requests else "",
+        "filter": "none",
         "arguments": arguments,
         "resps": [[response] for response in responses],
         "filtered_resps": responses,
@@ -147,19 +171,27 @@ def sample(doc: dict, requests: list[tuple[str, str]], scores: list, **more) -> 
 
 
 def partial(problem, scores, order=(0, 1), asked=None, **more) -> dict:
-    """A row of the winogrande task, its options (and, if asked, its requests) in some order."""
+    """Row of a log of the winogrande task, with its options in some order.
+
+    `asked` is the order of its requests, by default that of the options.
+    """
     requests = [(problem.before + problem.candidates[place], problem.after) for place in asked or order]
     return sample(winogrande_doc(problem, order), requests, scores, **more)
 
 
 def wsc273_row(problem, turned: bool) -> dict:
-    """A row whose scores favour the right option; like the task, it moves the text and leaves the pronoun's place."""
-    options = problem.candidates[::-1] if turned else problem.candidates
-    possessive = problem.pronoun.lower() in ("my", "his", "her", "our", "their")
-    options = [option.replace("The ", "the ") + ("'s" if possessive else "") for option in options]
+    """Row of a log of the wsc273 task whose scores favour the right option, with options in reverse if turned.
+
+    Like the task, it shortens the text and leaves the pronoun's place.
+    """
+    candidates = problem.candidates[::-1] if turned else problem.candidates
+    is_possessive = problem.pronoun.lower() in ("my", "his", "her", "our", "their")
+    ending = "'s" if is_possessive else ""
+    options = [candidate.replace("The ", "the ") + ending for candidate in candidates]
     before = problem.before.replace(" ", "  ", 1)
     text = f"{before}{problem.pronoun}{problem.after}".replace("  ", " ")
     label = 1 - problem.answer if turned else problem.answer
     doc = {"text": text, "pronoun": problem.pronoun, "pronoun_loc": len(before), "options": options, "label": label}
     requests = [(problem.before + option, " " + problem.after) for option in options]
-    return sample(doc, requests, [-1.0 if place == label else -2.0 for place in (0, 1)], acc=1.0)
+    scores = [-1.0, -2.0] if label == 0 else [-2.0, -1.0]
+    return sample(doc, requests, scores, acc=1.0)

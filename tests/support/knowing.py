@@ -18,13 +18,13 @@ class KnowingServer(ChatServer):
     Attributes
     ----------
     share
-        How many problems it has right; of the others it names the wrong candidate in both orders.
+        Share of problems that it answers right. Of the others it names the wrong candidate in both orders.
     says_instead
-        What it replies to everything while it is broken; None while it is sound.
+        Its reply to everything while it is broken, None while it is sound.
     """
 
     def __init__(self, dataset: Dataset, share: float = 0.9, port: int = 0) -> None:
-        super().__init__(self._reply, port)
+        super().__init__(self._answer_request, port)
         self.share = share
         self.says_instead: str | None = None
         self._letters: dict[str, tuple[str, str, float]] = {}
@@ -36,7 +36,7 @@ class KnowingServer(ChatServer):
                 right = places.index(problem.right)
                 self._letters[request.prompt] = (request.options[right], request.options[1 - right], luck)
 
-    def _reply(self, number: int, body: Mapping[str, Any]) -> Response:
+    def _answer_request(self, number: int, body: Mapping[str, Any]) -> Response:
         if self.says_instead is not None:
             return says(self.says_instead)
         right, wrong, luck = self._letters[body["messages"][-1]["content"]]

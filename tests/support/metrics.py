@@ -2,20 +2,26 @@
 
 import inspect
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from winokit.methods import arrays
 
 NAMES = ("accuracy", "agreement", "compare", "consistency", "curve", "gender", "groups", "intervals", "luck")
 MODULES = [import_module(f"winokit.methods.metrics.{name}") for name in NAMES]
-__all__ = [
-    name
-    for module in MODULES
-    for name, thing in vars(module).items()
-    if not name.startswith("_") and inspect.getmodule(thing) is module
-]
+NULL = import_module("winokit.methods.metrics.null")
+
+
+def public_objects(module: ModuleType) -> dict[str, Any]:
+    """Objects of a module whose names begin with no underscore, also imported ones."""
+    return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+
+
+__all__ = []
+for _module in MODULES:
+    __all__ += [name for name, value in public_objects(_module).items() if inspect.getmodule(value) is _module]
 globals()["Units"] = import_module("winokit.units").Units
 for _name in ("Null", "NullTest", "told_apart_test"):
-    globals()[_name] = getattr(import_module("winokit.methods.metrics.null"), _name)
-globals().update(
-    {name: thing for module in [arrays, *MODULES] for name, thing in vars(module).items() if name[0] != "_"}
-)
+    globals()[_name] = getattr(NULL, _name)
+for _module in (arrays, *MODULES):
+    globals().update(public_objects(_module))

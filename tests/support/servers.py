@@ -28,7 +28,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Response:
-    """What goes back: a status with JSON (or raw bytes), after a pause; or nothing, the server being dead."""
+    """Reply to a request: a status with JSON or raw bytes, after a pause in seconds."""
 
     status: int = 200
     payload: Any = None
@@ -37,7 +37,7 @@ class Response:
     hangs_up: bool = False
     """The connection ends without a reply."""
     dies: bool = False
-    """So does the server."""
+    """The server ends without a reply."""
 
 
 def complains(status: int, message: str, **headers: str) -> Response:
@@ -47,7 +47,7 @@ def complains(status: int, message: str, **headers: str) -> Response:
 
 
 def lists_model(**facts: Any) -> Response:
-    """What `/models` says of a single model: `lists_model(id="tiny", created=1_700_000_000)`."""
+    """Reply of `/models` for a single model: `lists_model(id="tiny", created=1_700_000_000)`."""
     return Response(payload={"object": "list", "data": [{"object": "model", **facts}]})
 
 
@@ -75,27 +75,28 @@ class FakeServer:
         self.paths: list[str] = []
         self.keys: list[str | None] = []
         self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
+        self.at_once = 0
+        self.most_at_once = 0
         self.dead = False
         self._lock = threading.Lock()
         self._wanted_port = port
 
     def respond(self, number: int, path: str, body: Any) -> Response:
-        """What goes back for the request of that number (from 0)."""
+        """Make the reply to the request of that number (from 0)."""
         return complains(404, f"nothing at {path}")
 
     def respond_to_probe(self, body: Any) -> Response:
-        """What goes back for a question that finds out if replies can be constrained: a free reply, as here."""
+        """Make the reply to a request that finds out if replies can be constrained: here a free reply."""
         return says("Paris is the capital of France.")
 
     @property
     def port(self) -> int:
-        """Where it listens, once it is started."""
+        """Port on which it listens, once it is started."""
         return int(self._http.server_address[1])
 
     @property
     def url(self) -> str:
-        """What a SPEC names after the @."""
+        """Address that a SPEC names after the @."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
@@ -165,17 +166,19 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        self._reply(None)
+        self._send_reply(None)
 
     def do_POST(self) -> None:
-        self._reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self._send_reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-    def _reply(self, body: Any) -> None:
+    def _send_reply(self, body: Any) -> None:
         response = self.owner.receive(self.path.removeprefix("/v1"), body, self.headers.get("Authorization"))
         if self.owner.dead or response.hangs_up:
             self.close_connection = True
             return
-        raw = response.payload if isinstance(response.payload, bytes) else json.dumps(response.payload).encode()
+        raw = response.payload
+        if not isinstance(raw, bytes):
+            raw = json.dumps(response.payload).encode()
         try:
             self.send_response(response.status)
             for name, value in {"Content-Type": "application/json", **response.headers}.items():
@@ -190,7 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep the test's output to itself."""
 
 
-def _half(response: Response) -> Response:
+def _cut_in_half(response: Response) -> Response:
+    """Reply with the first half of the bytes."""
     raw = json.dumps(response.payload).encode()
     return replace(response, payload=raw[: len(raw) // 2])
 
@@ -200,12 +204,12 @@ TROUBLES: Mapping[str, Callable[[Response], Response]] = {
     "500": lambda _: complains(500, "something broke"),
     "503": lambda _: complains(503, "overloaded"),
     "html": lambda _: Response(payload=b"<!doctype html><title>Sign in</title>", headers={"Content-Type": "text/html"}),
-    "half": _half,
+    "half": _cut_in_half,
     "null": lambda _: Response(payload={"choices": [{"message": {"content": None}, "text": None, "logprobs": None}]}),
     "hangs up": lambda _: Response(hangs_up=True),
     "late": lambda response: replace(response, pause=1.0),
 }
-"""Ways to fail, each made of what should have gone back."""
+"""Ways to fail, each from the right response to the one that is sent."""
 
 
 class FlakyServer(FakeServer):
@@ -230,7 +234,7 @@ class FlakyServer(FakeServer):
         self._chance = random.Random(seed)
 
     def respond(self, number: int, path: str, body: Any) -> Response:
-        """Fail, or do not."""
+        """Fail at random, else respond as the sound server does."""
         response = self.sound.respond(number, path, body)
         if self._chance.random() >= self.share:
             return response
@@ -239,26 +243,28 @@ class FlakyServer(FakeServer):
 
 
 Tokens = Sequence[tuple[str, Mapping[str, float]]]
-"""Each token of a reply, with the log-probabilities of what could have stood there, itself included."""
+"""Each token of a reply, with the log-probabilities of the tokens that were possible there, itself included."""
 
 
 def says(text: str | None, tokens: Tokens | None = None, finish: str | None = None, **message: Any) -> Response:
-    """A chat completion with this text, and log-probabilities of its tokens if given.
+    """Chat completion with this text, and log-probabilities of its tokens if given.
 
     Without a text, and unless `finish` says otherwise, it ended because its tokens were spent.
     """
+    reason = "stop" if text else "length"
     choice: dict[str, Any] = {
         "message": {"role": "assistant", "content": text, **message},
-        "finish_reason": finish or ("stop" if text else "length"),
+        "finish_reason": finish or reason,
     }
     if tokens is not None:
-        choice["logprobs"] = {"content": [_token(token, alternatives) for token, alternatives in tokens]}
+        choice["logprobs"] = {"content": [_describe_token(token, alternatives) for token, alternatives in tokens]}
     return Response(payload={"choices": [choice]})
 
 
-def _token(token: str, alternatives: Mapping[str, float]) -> dict[str, Any]:
-    listed = [{"token": name, "logprob": logprob} for name, logprob in alternatives.items()]
-    return {"token": token, "logprob": alternatives[token], "top_logprobs": listed}
+def _describe_token(token: str, alternatives: Mapping[str, float]) -> dict[str, Any]:
+    """Log-probabilities of a token and its alternatives, as a chat completion writes them."""
+    top_logprobs = [{"token": name, "logprob": logprob} for name, logprob in alternatives.items()]
+    return {"token": token, "logprob": alternatives[token], "top_logprobs": top_logprobs}
 
 
 class ChatServer(FakeServer):
@@ -269,13 +275,15 @@ class ChatServer(FakeServer):
         self.behaviour = behaviour
 
     def respond(self, number: int, path: str, body: Any) -> Response:
-        """As the function says."""
-        return self.behaviour(number, body) if path == "/chat/completions" else complains(404, f"nothing at {path}")
+        """Respond as the function says."""
+        if path != "/chat/completions":
+            return complains(404, f"nothing at {path}")
+        return self.behaviour(number, body)
 
 
 def options_in(body: Mapping[str, Any]) -> list[str]:
-    """What a request offers to answer with: the letters of the last question's options, or yes and no."""
-    question = body["messages"][-1]["content"].rpartition("Question:")[2]
+    """Letters of the options of a request's last question, or yes and no."""
+    _, _, question = body["messages"][-1]["content"].rpartition("Question:")
     return re.findall(r"^([A-Z])\. ", question, re.MULTILINE) or ["yes", "no"]
 
 
@@ -283,17 +291,18 @@ class CoinServer(ChatServer):
     """A chat model that guesses: the same prompt gets the same guess from the same seed, whatever came before."""
 
     def __init__(self, seed: int = 0, port: int = 0) -> None:
-        super().__init__(self._toss, port)
+        super().__init__(self._toss_coin, port)
         self.seed = seed
 
-    def _toss(self, number: int, body: Mapping[str, Any]) -> Response:
+    def _toss_coin(self, request_number: int, body: Mapping[str, Any]) -> Response:
         options = options_in(body)
         digest = hashlib.sha256(f"{self.seed} {body['messages']}".encode()).digest()
-        return says(options[int.from_bytes(digest[:8], "big") % len(options)])
+        number = int.from_bytes(digest[:8], "big")
+        return says(options[number % len(options)])
 
 
 NUMBERED = ("takes", "ignores", "refuses")
-"""What a server does with a request for `n` replies."""
+"""Ways of a server to treat a request for `n` replies."""
 
 
 class SamplingServer(ChatServer):
@@ -308,12 +317,12 @@ class SamplingServer(ChatServer):
     """
 
     def __init__(self, *, steady: bool = False, several: str = "takes", seed: int = 0, port: int = 0) -> None:
-        super().__init__(self._sample, port)
+        super().__init__(self._sample_replies, port)
         self.steady = steady
         self.several = several
         self._coin = random.Random(seed)
 
-    def _sample(self, number: int, body: Mapping[str, Any]) -> Response:
+    def _sample_replies(self, number: int, body: Mapping[str, Any]) -> Response:
         count = int(body.get("n", 1))
         if count > 1 and self.several == "refuses":
             return complains(400, "Unrecognized request argument supplied: n")
@@ -321,8 +330,8 @@ class SamplingServer(ChatServer):
         digest = hashlib.sha256(str(body["messages"]).encode()).digest()
         choices = []
         for _ in range(count if self.several == "takes" else 1):
-            said = options[digest[0] % len(options)] if self.steady else self._coin.choice(options)
-            choices += says(said).payload["choices"]
+            option = options[digest[0] % len(options)] if self.steady else self._coin.choice(options)
+            choices += says(option).payload["choices"]
         return Response(payload={"choices": choices})
 
 
@@ -338,28 +347,31 @@ class ConstrainingServer(ChatServer):
     """
 
     def __init__(self, field: str, *, refuses: bool = False, port: int = 0) -> None:
-        super().__init__(lambda number, body: self._answer(body), port)
+        super().__init__(lambda number, body: self._answer_request(body), port)
         self.field = field
         self.refuses = refuses
 
     def respond_to_probe(self, body: Any) -> Response:
-        """As to any other request."""
-        return self._answer(body)
+        """Respond as to any other request."""
+        return self._answer_request(body)
 
-    def _answer(self, body: Mapping[str, Any]) -> Response:
-        others = {"structured_outputs", "guided_choice", "grammar", "response_format"} - {self.field}
-        if self.refuses and (named := sorted(others & body.keys())):
-            return complains(400, f"Unrecognized request argument supplied: {named[0]}")
+    def _answer_request(self, body: Mapping[str, Any]) -> Response:
+        other_fields = {"structured_outputs", "guided_choice", "grammar", "response_format"} - {self.field}
+        refused_fields = sorted(other_fields & body.keys())
+        if self.refuses and refused_fields:
+            return complains(400, f"Unrecognized request argument supplied: {refused_fields[0]}")
         if self.field not in body:
             return says("That is hard to say.")
-        allowed = _allowed(self.field, body[self.field])
+        replies = _list_allowed(self.field, body[self.field])
         digest = hashlib.sha256(str(body["messages"]).encode()).digest()
-        said = allowed[digest[0] % len(allowed)]
-        return says(json.dumps({"answer": said}) if self.field == "response_format" else said)
+        reply = replies[digest[0] % len(replies)]
+        if self.field == "response_format":
+            reply = json.dumps({"answer": reply})
+        return says(reply)
 
 
-def _allowed(field: str, value: Any) -> list[str]:
-    """The replies that a constraint allows."""
+def _list_allowed(field: str, value: Any) -> list[str]:
+    """List the replies that a constraint allows, given the value of its field."""
     if field == "structured_outputs":
         return list(value["choice"])
     if field == "grammar":
@@ -369,19 +381,26 @@ def _allowed(field: str, value: Any) -> list[str]:
     return list(value)
 
 
-def _between(start: str, end: str) -> Callable[[str, str | None], dict[str, Any]]:
-    return lambda thought, answer: {"content": start + thought + ("" if answer is None else end + answer)}
+def _wrap_thought(start: str, end: str) -> Callable[[str, str | None], dict[str, Any]]:
+    """Make a function that writes a thought between two marks, and the answer, if there is one, after them."""
+
+    def write_message(thought: str, answer: str | None) -> dict[str, Any]:
+        if answer is None:
+            return {"content": start + thought}
+        return {"content": start + thought + end + answer}
+
+    return write_message
 
 
 THOUGHTS_WRITTEN: Mapping[str, Callable[[str, str | None], dict[str, Any]]] = {
     "reasoning_content": lambda thought, answer: {"content": answer, "reasoning_content": thought},
     "reasoning": lambda thought, answer: {"content": answer, "reasoning": thought},
-    "<think>": _between("<think>\n", "\n</think>\n\n"),
-    "</think>": _between("", "\n</think>\n\n"),
-    "[THINK]": _between("[THINK]", "[/THINK]"),
-    "<reasoning>": _between("<reasoning>", "</reasoning>\n"),
-    "<seed:think>": _between("<seed:think>", "</seed:think>"),
-    "gpt-oss": _between("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "<think>": _wrap_thought("<think>\n", "\n</think>\n\n"),
+    "</think>": _wrap_thought("", "\n</think>\n\n"),
+    "[THINK]": _wrap_thought("[THINK]", "[/THINK]"),
+    "<reasoning>": _wrap_thought("<reasoning>", "</reasoning>\n"),
+    "<seed:think>": _wrap_thought("<seed:think>", "</seed:think>"),
+    "gpt-oss": _wrap_thought("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
 }
 """The message of a model that thinks, from its thought and its answer (None where it does not get that far)."""
 
@@ -398,17 +417,22 @@ class ReasoningServer(ChatServer):
     """
 
     def __init__(self, style: str = "reasoning_content", length: int = 6, port: int = 0) -> None:
-        super().__init__(self._think, port)
+        super().__init__(self._think_aloud, port)
         self.style = style
         self.length = length
 
-    def _think(self, number: int, body: Mapping[str, Any]) -> Response:
+    def _think_aloud(self, number: int, body: Mapping[str, Any]) -> Response:
         options = options_in(body)
         words = ["Well,"] * (self.length - 6) + f"It may be {options[-1]}. Wait, no.".split()
         room = body.get("max_tokens") or body.get("max_completion_tokens") or len(words) + 1
-        cut = len(words) >= room
-        message = THOUGHTS_WRITTEN[self.style](" ".join(words[:room]), None if cut else options[0])
-        return says(message.pop("content"), finish="length" if cut else "stop", **message)
+        thought = " ".join(words[:room])
+        if len(words) >= room:
+            message = THOUGHTS_WRITTEN[self.style](thought, None)
+            finish = "length"
+        else:
+            message = THOUGHTS_WRITTEN[self.style](thought, options[0])
+            finish = "stop"
+        return says(message.pop("content"), finish=finish, **message)
 
 
 SpeltTokens = Sequence[tuple[str, float | None]]
@@ -418,15 +442,19 @@ SERVED = ("echo", "prompt_logprobs", "generate", "generated only", "zeros", "som
 `prompt_logprobs`, at SGLang's own `/generate`; or, of no use: log-probabilities of what is generated alone
 (llama.cpp's own server), zeros, or log-probabilities of some tokens only."""
 GENERATED = (" and", -1.5)
-"""What every text is continued with."""
+"""Token that continues every text, with its log-probability."""
 
 
 def words_at_random(text: str) -> SpeltTokens:
-    """Words with the space before them, as likely as a hash of all before them says."""
-    words = re.findall(r"\s*\S+|\s+\Z", text)
-    seeds = ("".join(words[: place + 1]) for place in range(len(words)))
-    numbers = [-int.from_bytes(hashlib.sha256(seed.encode()).digest()[:2]) / 6553.6 for seed in seeds]
-    return [(word, number if place else None) for place, (word, number) in enumerate(zip(words, numbers, strict=True))]
+    """Words with the space before them, with log-probabilities from a hash of the text up to each."""
+    tokens: list[tuple[str, float | None]] = []
+    text_so_far = ""
+    for word in re.findall(r"\s*\S+|\s+\Z", text):
+        text_so_far += word
+        digest = hashlib.sha256(text_so_far.encode()).digest()
+        logprob = -int.from_bytes(digest[:2]) / 6553.6 if tokens else None
+        tokens.append((word, logprob))
+    return tokens
 
 
 class CompletionsServer(FakeServer):
@@ -461,47 +489,64 @@ class CompletionsServer(FakeServer):
         self.lists = lists
 
     def respond(self, number: int, path: str, body: Any) -> Response:
-        """The log-probabilities of a text, where they are asked for as this server wants it."""
-        if path != ("/generate" if self.speaks == "generate" else "/completions"):
+        """Respond with the log-probabilities of texts, if the request has this server's form."""
+        is_sglang = self.speaks == "generate"
+        expected_path = "/generate" if is_sglang else "/completions"
+        if path != expected_path:
             return complains(404, "Not Found")
-        prompts = body["text"] if self.speaks == "generate" else body["prompt"]
-        listed = isinstance(prompts, list)
-        if listed and not self.lists:
+        prompts = body["text"] if is_sglang else body["prompt"]
+        is_list = isinstance(prompts, list)
+        if is_list and not self.lists:
             return complains(500, "1 validation error for the request: prompt: expected a string")
-        texts = prompts if listed else [prompts]
-        read = [list(self.tokens(text)) for text in texts]
-        if max(map(len, read)) > self.most:
+        texts = prompts if is_list else [prompts]
+        tokens_of_texts = [list(self.tokens(text)) for text in texts]
+        token_counts = [len(tokens) for tokens in tokens_of_texts]
+        if max(token_counts) > self.most:
             return complains(400, f"This model's maximum context length is {self.most} tokens.")
-        usage = {"prompt_tokens": sum(map(len, read)), "completion_tokens": len(read)}
-        if self.speaks == "generate":
-            rows = [[logprob, place, text] for place, (text, logprob) in enumerate(read[0])]
+        usage = {"prompt_tokens": sum(token_counts), "completion_tokens": len(texts)}
+        if is_sglang:
+            rows = [[logprob, place, text] for place, (text, logprob) in enumerate(tokens_of_texts[0])]
             return Response(payload={"text": GENERATED[0], "meta_info": {"input_token_logprobs": rows, **usage}})
-        choices = [self._choice(body, place, *both) for place, both in enumerate(zip(texts, read, strict=True))]
+        choices = []
+        for index, (text, tokens) in enumerate(zip(texts, tokens_of_texts, strict=True)):
+            choices.append(self._make_choice(body, index, text, tokens))
         return Response(payload={"model": body.get("model"), "choices": choices, "usage": usage})
 
-    def _choice(self, body: Any, index: int, prompt: str, tokens: SpeltTokens) -> dict[str, Any]:
-        """What is said of one text."""
+    def _make_choice(self, body: Any, index: int, prompt: str, tokens: SpeltTokens) -> dict[str, Any]:
+        """Make the choice for one text."""
         choice: dict[str, Any] = {"index": index, "text": GENERATED[0], "logprobs": None, "finish_reason": "length"}
         if self.speaks == "prompt_logprobs" and "prompt_logprobs" in body:
-            choice["prompt_logprobs"] = [
-                None if logprob is None else {str(place): {"logprob": logprob, "rank": 1, "decoded_token": text}}
-                for place, (text, logprob) in enumerate(tokens)
-            ]
+            choice["prompt_logprobs"] = _describe_prompt(tokens)
         elif body.get("logprobs") is not None:
-            shown: list[tuple[str, float | None]] = [GENERATED]
-            if body.get("echo") and self.speaks in ("echo", "zeros", "some"):
-                shown = [*tokens, GENERATED]
+            echoes = body.get("echo") and self.speaks in ("echo", "zeros", "some")
+            if echoes:
                 choice["text"] = prompt + GENERATED[0]
-            if self.speaks == "zeros":
-                shown = [(text, 0.0) for text, _ in shown]
-            elif self.speaks == "some":
-                shown = [(text, logprob if place % 2 else None) for place, (text, logprob) in enumerate(shown)]
-            choice["logprobs"] = {
-                "tokens": [text for text, _ in shown],
-                "token_logprobs": [logprob for _, logprob in shown],
-                "text_offset": [0] * len(shown),
-            }
+            choice["logprobs"] = self._describe_tokens([*tokens, GENERATED] if echoes else [GENERATED])
         return choice
+
+    def _describe_tokens(self, tokens: SpeltTokens) -> dict[str, Any]:
+        """Log-probabilities of tokens as OpenAI's completions wrote them, some or all of them spoilt."""
+        logprobs = [logprob for _, logprob in tokens]
+        if self.speaks == "zeros":
+            logprobs = [0.0] * len(tokens)
+        elif self.speaks == "some":
+            logprobs[::2] = [None] * len(logprobs[::2])
+        return {
+            "tokens": [text for text, _ in tokens],
+            "token_logprobs": logprobs,
+            "text_offset": [0] * len(tokens),
+        }
+
+
+def _describe_prompt(tokens: SpeltTokens) -> list[dict[str, Any] | None]:
+    """Log-probabilities of a prompt's tokens as vLLM writes them, None for the first."""
+    entries: list[dict[str, Any] | None] = []
+    for place, (text, logprob) in enumerate(tokens):
+        if logprob is None:
+            entries.append(None)
+        else:
+            entries.append({str(place): {"logprob": logprob, "rank": 1, "decoded_token": text}})
+    return entries
 
 
 class NgramServer(FakeServer):
@@ -524,16 +569,16 @@ class NgramServer(FakeServer):
         super().__init__(port)
         self.documents = list(documents)
         self.index = index
-        self._tokens = [_places_of_tokens(document) for document in documents]
+        self._tokens = [_find_tokens(document) for document in documents]
         self._chance = random.Random(seed)
 
     @property
     def url(self) -> str:
-        """What a SPEC names after the @: there is no path."""
+        """Address that a SPEC names after the @, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     def respond(self, number: int, path: str, body: Any) -> Response:
-        """Count, or show documents; what is wrong with a query is said in the reply."""
+        """Count or show documents, or say in the reply what is wrong with the query."""
         if body.get("index") != self.index:
             return Response(payload={"error": f"Index {body.get('index')} does not exist"})
         kind = body["query_type"]
@@ -543,52 +588,61 @@ class NgramServer(FakeServer):
         clauses = [clause.split(" OR ") for clause in query.split(" AND ")]
         if len(clauses) > 4 or max(map(len, clauses)) > 4:
             return Response(payload={"error": "at most 4 clauses of 4 terms"})
-        matches = self._matches(clauses, body.get("max_diff_tokens", 100))
+        matches = self._find_matches(clauses, body.get("max_diff_tokens", 100))
         if kind == "count":
             return Response(payload={"count": len(matches), "approx": False, "latency": 0.1})
         if kind != "search_docs" or not 1 <= body["maxnum"] <= self.MOST:
             return Response(payload={"error": f"cannot do {kind}"})
-        drawn = [self._chance.choice(matches) for _ in range(body["maxnum"] if matches else 0)]
-        return Response(
-            payload={"cnt": len(matches), "approx": False, "documents": [self._shown(*one) for one in drawn]}
-        )
+        documents = []
+        for _ in range(body["maxnum"] if matches else 0):
+            document_index, places = self._chance.choice(matches)
+            documents.append(self._show_document(document_index, places))
+        return Response(payload={"cnt": len(matches), "approx": False, "documents": documents})
 
-    def _matches(self, clauses: Sequence[Sequence[str]], within: int) -> list[tuple[int, list[tuple[int, int]]]]:
-        """Each place where all clauses are near each other: its document, and where the clauses stand as tokens."""
-        found = []
-        for number in range(len(self.documents)):
-            first, *others = [self._places(number, clause) for clause in clauses]
-            for place in first:
-                near = [[each for each in places if abs(each[0] - place[0]) <= within] for places in others]
-                if all(near):
-                    found.append((number, [place, *(each[0] for each in near)]))
-        return found
+    def _find_matches(self, clauses: Sequence[Sequence[str]], within: int) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Find the places where all clauses are at most `within` tokens from the first.
 
-    def _places(self, number: int, clause: Sequence[str]) -> list[tuple[int, int]]:
-        """Where one of some n-grams stands in a document, as tokens."""
+        Each match is the index of a document, and a range of tokens for each clause.
+        """
+        matches = []
+        for document_index in range(len(self.documents)):
+            first_places, *places_of_others = [self._find_places(document_index, clause) for clause in clauses]
+            for first in first_places:
+                match = [first]
+                for places in places_of_others:
+                    match += [place for place in places if abs(place[0] - first[0]) <= within][:1]
+                if len(match) == len(clauses):
+                    matches.append((document_index, match))
+        return matches
+
+    def _find_places(self, number: int, clause: Sequence[str]) -> list[tuple[int, int]]:
+        """Find one of some n-grams in a document, as ranges of tokens."""
         places = []
         tokens = [self.documents[number][start:end] for start, end in self._tokens[number]]
         for term in clause:
-            sought = [term[start:end] for start, end in _places_of_tokens(term)]
-            starts = range(len(tokens) - len(sought) + 1)
-            places += [(at, at + len(sought)) for at in starts if tokens[at : at + len(sought)] == sought]
+            ngram = [term[start:end] for start, end in _find_tokens(term)]
+            for start in range(len(tokens) - len(ngram) + 1):
+                end = start + len(ngram)
+                if tokens[start:end] == ngram:
+                    places.append((start, end))
         return places
 
-    def _shown(self, number: int, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """A document, cut into spans: those of the clauses, and what is between them."""
+    def _show_document(self, number: int, places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """Show a document as spans: those of the clauses, and the texts between them."""
         text = self.documents[number]
         tokens = self._tokens[number]
         spans: list[tuple[str, str | None]] = []
-        done = 0
-        for clause, (first, last) in sorted(enumerate(places), key=lambda each: each[1]):
-            start = tokens[first][0]
-            end = tokens[last - 1][1]
-            if start >= done:
-                spans += [(text[done:start], None), (text[start:end], str(clause))]
-                done = end
-        spans.append((text[done:], None))
+        shown_until = 0
+        for clause, (first, last) in sorted(enumerate(places), key=lambda numbered: numbered[1]):
+            start, _ = tokens[first]
+            _, end = tokens[last - 1]
+            if start >= shown_until:
+                spans += [(text[shown_until:start], None), (text[start:end], str(clause))]
+                shown_until = end
+        spans.append((text[shown_until:], None))
         return {"doc_ix": number, "doc_len": len(tokens), "disp_len": len(tokens), "metadata": "{}", "spans": spans}
 
 
-def _places_of_tokens(text: str) -> list[tuple[int, int]]:
+def _find_tokens(text: str) -> list[tuple[int, int]]:
+    """Start and end of each word and mark of a text."""
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]

@@ -1,4 +1,4 @@
-r"""Servers whose time passes at once: what waits, for a reply or before another try, waits for no clock.
+r"""Servers with a simulated clock, so that a test waits neither for a reply nor before another try.
 
 A test says how long each reply takes (`Response.pause`), and reads off when requests came (`times`):
 
@@ -33,14 +33,14 @@ BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class SimulatedServer:
-    """A server that is asked over no network, and the clock of whoever asks it.
+    """A server without a network, and the clock of its clients.
 
     Parameters
     ----------
     server
-        Says what to respond; it is not started.
+        Its `respond` makes the replies; it is not started.
     patch
-        Puts clock and network in the place of the real ones.
+        Replaces the real clock and network.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ class SimulatedServer:
         self.second = 0.0
         self.bodies: list[Any] = []
         self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
+        self.at_once = 0
+        self.most_at_once = 0
         self.is_dead = False
         patch.setattr(model_server, "monotonic", lambda: self.second)
         patch.setattr(model_server, "datetime", SimulatedDates(self))
@@ -64,7 +65,7 @@ class SimulatedServer:
         patch.setattr(model_server, "open_client", lambda address, key, connections: SimulatedClient(self, address))
 
     def receive(self, path: str, body: Any) -> Response | None:
-        """Count a request and respond to it; None from a server that is dead."""
+        """Count a request and return the reply, None from a server that is dead."""
         if self.is_dead:
             return None
         if asks_for_city(body):
@@ -80,13 +81,13 @@ class SimulatedServer:
 
 
 class SimulatedDates:
-    """What the module `datetime` is asked for: the date that a simulation has come to."""
+    """A stand-in for the class `datetime`, by the clock of a simulation."""
 
     def __init__(self, server: SimulatedServer) -> None:
         self.server = server
 
     def now(self, zone: Any) -> datetime:
-        """The date by the simulation's clock."""
+        """Date by the simulation's clock, in a time zone."""
         return (BEGIN + timedelta(seconds=self.server.second)).astimezone(zone)
 
 
@@ -97,22 +98,25 @@ class SimulatedClient:
         self.server = server
         self.path = urlsplit(address).path.removeprefix("/v1")
         self._underway: dict[Any, tuple[float, Outcome]] = {}
-        """By ticket, when its reply comes, and which."""
+        """By ticket, the second in which its reply comes, and the reply."""
 
     def send(self, ticket: Any, body: bytes | None) -> None:
         """Ask the server, which decides at once what it will answer later."""
         response = self.server.receive(self.path, None if body is None else json.loads(body))
         pause = 0.0 if response is None else response.pause
-        self._underway[ticket] = (self.server.second + pause, _outcome(response))
+        self._underway[ticket] = (self.server.second + pause, _make_outcome(response))
 
     def replies(self, seconds: float) -> list[tuple[Any, Outcome]]:
-        """What has come, or comes within so many seconds."""
+        """Replies that have come, or come within so many seconds, each with its ticket."""
         until = self.server.second + seconds
-        comes_first = min((comes for comes, _ in self._underway.values()), default=until)
-        self.server.second = max(self.server.second, min(comes_first, until))
-        tickets = [ticket for ticket, (comes, _) in self._underway.items() if comes <= self.server.second]
-        self.server.at_once -= len(tickets)
-        return [(ticket, self._underway.pop(ticket)[1]) for ticket in tickets]
+        first_arrival = min((arrival for arrival, _ in self._underway.values()), default=until)
+        self.server.second = max(self.server.second, min(first_arrival, until))
+        arrived = []
+        for ticket, (arrival, outcome) in list(self._underway.items()):
+            if arrival <= self.server.second:
+                self.forget(ticket)
+                arrived.append((ticket, outcome))
+        return arrived
 
     def forget(self, ticket: Any) -> None:
         """Wait no longer for a reply."""
@@ -125,10 +129,12 @@ class SimulatedClient:
             self.forget(ticket)
 
 
-def _outcome(response: Response | None) -> Outcome:
-    """What a client makes of a response."""
+def _make_outcome(response: Response | None) -> Outcome:
+    """Make a client's outcome of a response."""
     if response is None or response.hangs_up or response.dies:
         return ExchangeFailed("no reply")
-    raw = response.payload if isinstance(response.payload, bytes) else json.dumps(response.payload).encode()
+    raw = response.payload
+    if not isinstance(raw, bytes):
+        raw = json.dumps(response.payload).encode()
     headers = {name.lower(): value for name, value in response.headers.items()}
     return HttpReply(response.status, "", headers, raw)

@@ -1,6 +1,7 @@
-"""A small release written by hand, file by file: forty pairs of twins, a third of them hidden in the test."""
+"""A small release for tests, written file by file: forty pairs of twins, a third of them hidden in the test."""
 
 import json
+from itertools import chain
 from pathlib import Path
 
 from winokit.problem import Problem
@@ -14,19 +15,20 @@ SIZES = {"xs": 1, "s": 2, "m": 4, "l": 8, "xl": 16}
 
 
 def twins(number: int, copy: int = 0) -> list[Problem]:
-    """Two problems about the same two people; which of the two is first right changes from pair to pair.
+    """Two problems about the same two people, the second candidate right first in every third pair.
 
     Copies are the same story in other words.
     """
     people = (f"Ann{number}", f"Bea{number}")
     start = f"Ann{number} lent Bea{number} {number} books because "
+    group = f"g{number}"
     if copy:
         start = f"For reason {copy}: {start}"
-    ends = (" had read them all.", " wanted to read them.")
-    answers = (0, 1) if number % 3 else (1, 0)
+        group = f"g{number}-{copy}"
+    first_answer = 0 if number % 3 else 1
     return [
-        Problem(start, end, people, answer, "she", group=f"g{number}-{copy}" if copy else f"g{number}")
-        for end, answer in zip(ends, answers, strict=True)
+        Problem(start, " had read them all.", people, first_answer, "she", group=group),
+        Problem(start, " wanted to read them.", people, 1 - first_answer, "she", group=group),
     ]
 
 
@@ -40,59 +42,70 @@ def small_release(
 ) -> Path:
     """Write the release and its hidden labels, and return its folder.
 
-    Each pair of the test is written so many times, all copies one unit; without `units`, the labels have none.
+    `tests` is the number of pairs in the test. Each of them is written `copies` times, all copies one unit; without
+    `units`, the labels have none.
     """
     about = ABOUT | (about or {})
-    groups = [twins(number) for number in range(26 + tests)]
-    train = groups[:16]
-    dev = groups[16:26]
-    test = [[problem for copy in range(copies) for problem in twins(number, copy)] for number in range(26, 26 + tests)]
-    files = {f"train_{size}": train[:count] for size, count in SIZES.items()} | {"train_debiased": train, "dev": dev}
-    for name, some in files.items():
-        problems = [problem for group in some for problem in group]
+    train = [twins(number) for number in range(16)]
+    dev = [twins(number) for number in range(16, 26)]
+    test = [twins_and_copies(number, copies) for number in range(26, 26 + tests)]
+    groups_of_files = {f"train_{size}": train[:count] for size, count in SIZES.items()}
+    groups_of_files |= {"train_debiased": train, "dev": dev}
+    for name, groups in groups_of_files.items():
+        problems = list(chain.from_iterable(groups))
         write_lines(folder / "winogrande" / f"{name}.jsonl", [row_of(problem) for problem in problems])
         labels = "".join(f"{problem.answer + 1}\n" for problem in problems)
         (folder / "winogrande" / f"{name}-labels.lst").write_text(labels)
-    asked = [problem for group in test for problem in group]
-    write_lines(folder / "winogrande" / "test.jsonl", [hidden_row_of(problem) for problem in asked])
-    rows = [
-        {"id": p.id, "split": split, "status": "added", "why": "written", "since": about["version"]}
-        for split, some in (("train", train), ("dev", dev), ("test", test))
-        for group in some
-        for p in group
-    ]
-    write_lines(folder / "lineage.jsonl", rows)
+    hidden_rows = [hidden_row_of(problem) for problem in chain.from_iterable(test)]
+    write_lines(folder / "winogrande" / "test.jsonl", hidden_rows)
+    lineage = []
+    for split, groups in (("train", train), ("dev", dev), ("test", test)):
+        origin = {"split": split, "status": "added", "why": "written", "since": about["version"]}
+        lineage += [{"id": problem.id, **origin} for problem in chain.from_iterable(groups)]
+    write_lines(folder / "lineage.jsonl", lineage)
     (folder / "README.md").write_text("# small\n")
     remake_manifest(folder, about)
-    rows_of_labels = [
-        {"id": p.id, "answer": p.answer, "group": p.group, **({"unit": unit} if units else {})}
-        for unit, group in enumerate(test)
-        for p in group
-    ]
+    rows_of_labels = []
+    for unit, group in enumerate(test):
+        unit_column = {"unit": unit} if units else {}
+        for problem in group:
+            rows_of_labels.append({"id": problem.id, "answer": problem.answer, "group": problem.group, **unit_column})
     labels = label_lines(rows_of_labels)
     belongs = about | {COMMITMENT: Draws(SECRET).commitment(labels)}
     write_hidden(folder.with_name(folder.name + ".hidden"), belongs, labels, SECRET)
     return folder
 
 
+def twins_and_copies(number: int, copies: int) -> list[Problem]:
+    """Twins and their copies, `copies` pairs in all."""
+    problems = []
+    for copy in range(copies):
+        problems += twins(number, copy)
+    return problems
+
+
 def remake_manifest(folder: Path, about: dict | None = None) -> None:
-    """Write the manifest anew, so that only what the files say can be wrong."""
+    """Write the manifest again, so that it agrees with the files."""
     counts = {path.stem: path.read_text().count("\n") for path in (folder / "winogrande").glob("*.jsonl")}
     write_manifest(folder, (about or ABOUT) | {"counts": dict(sorted(counts.items()))})
 
 
 def answers(folder: Path) -> list[int]:
-    """The hidden answers, from 0, in order."""
+    """Hidden answers of a release's test, from 0, in order."""
     path = folder.with_name(folder.name + ".hidden") / "labels.jsonl"
     return [json.loads(line)["answer"] for line in path.read_text().splitlines()]
 
 
 def labels_with(right: list[int], wrong: set[int]) -> list[str]:
-    """One label a line, right but for the rows named."""
-    return [str((1 - answer if row in wrong else answer) + 1) for row, answer in enumerate(right)]
+    """Labels from 1, right except in the rows of `wrong`."""
+    labels = []
+    for row, answer in enumerate(right):
+        choice = 1 - answer if row in wrong else answer
+        labels.append(str(choice + 1))
+    return labels
 
 
 def five_columns(right: list[int], wrong: list[set[int]]) -> str:
-    """A submission of five labels a line, each size wrong on its own rows."""
+    """Submission with a column per training size, each wrong on the rows of its set."""
     columns = [labels_with(right, rows) for rows in wrong]
     return "".join(",".join(row) + "\n" for row in zip(*columns, strict=True))

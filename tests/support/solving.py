@@ -11,18 +11,21 @@ from winokit.stages.evolve.solved import SWITCHED, EvolveAnswers
 def answers_by(
     problems: Dataset, name: str, right: Mapping[str, bool], switched: Mapping[str, bool] | None = None
 ) -> EvolveAnswers:
-    """Answers to problems with two candidates, and to those named in `switched` with candidates switched too."""
-    told = {ORIGINAL: right, SWITCHED: switched or {}}
-    variants = {SWITCHED: Dataset(_switched(p) for p in problems if p.id in told[SWITCHED])}
+    """Answers to problems with two candidates, and to those named in `switched` with candidates switched too.
+
+    Both mappings say by a problem's id whether its answer is right.
+    """
+    is_right = {ORIGINAL: right, SWITCHED: switched or {}}
+    variants = {SWITCHED: Dataset(_switch_candidates(p) for p in problems if p.id in is_right[SWITCHED])}
     asked = AskedProblems.of(problems, variants)
     predictions = []
-    for (variant, own_id), row in asked.row_of.items():
+    for (variant, problem_id), row in asked.row_of.items():
         answer = asked.problems[row].answer
-        choice = answer if told[variant][own_id] else 1 - answer
-        predictions.append(Prediction(own_id, variant, name, "told", None, choice, answer))
+        choice = answer if is_right[variant][problem_id] else 1 - answer
+        predictions.append(Prediction(problem_id, variant, name, "told", None, choice, answer))
     return EvolveAnswers.of(name, asked, predictions)
 
 
-def _switched(problem: Problem) -> Problem:
-    """The problem as if its candidates had changed places: the other one is right."""
+def _switch_candidates(problem: Problem) -> Problem:
+    """Copy a problem as if its candidates had changed places, so that the other one is right."""
     return problem.replace(answer=1 - problem.answer, provenance={"of": problem.id})

@@ -26,28 +26,34 @@ TWO_SEPARATORS = ("roberta", "mpnet")
 
 
 def tokenizer(family: str = "bert") -> transformers.PreTrainedTokenizerFast:
-    """Words where they are known, else letters."""
-    pieces = [*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
-    made = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    """Tokenizer whose tokens are the words of `WORDS`, and letters for all others."""
+    tokens = [*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    wordpiece = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    wordpiece.normalizer = normalizers.BertNormalizer()
+    wordpiece.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     between = "[SEP] [SEP]" if family in TWO_SEPARATORS else "[SEP]"
-    made.post_processor = processors.TemplateProcessing(
+    wordpiece.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair=f"[CLS] $A {between} $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 0), ("[SEP]", 2)],
     )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (family in ("bert", "albert"))
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, model_input_names=inputs, **names)
+    inputs = ["input_ids", "attention_mask"]
+    if family in ("bert", "albert"):
+        inputs.append("token_type_ids")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=wordpiece, model_input_names=inputs, **names)
 
 
 def tiny(family: str, folder: Path, *, head: bool = True, **changes) -> Path:
-    """Save a random model of a family, with or without its language-modelling head."""
-    reads = tokenizer(family)
+    """Save a random model of a family, with or without its language-modelling head, and return its folder.
+
+    `changes` replace values of its config.
+    """
+    tokenizer_of_family = tokenizer(family)
     names = {"deberta_v2": "DebertaV2", "modernbert": "ModernBert", "distilbert": "DistilBert", "mpnet": "MPNet"}
     name = names.get(family, family.capitalize())
-    sizes = SIZES | {"vocab_size": len(reads), "pad_token_id": 1}
+    sizes = SIZES | {"vocab_size": len(tokenizer_of_family), "pad_token_id": 1}
     if family == "deberta_v2":
         sizes |= {"relative_attention": True, "position_buckets": 8, "pos_att_type": ["p2c", "c2p"]}
     if family == "modernbert":
@@ -59,6 +65,8 @@ def tiny(family: str, folder: Path, *, head: bool = True, **changes) -> Path:
     torch.manual_seed(7)
     config = getattr(transformers, f"{name}Config")(**sizes | changes)
     model = getattr(transformers, f"{name}ForMaskedLM")(config)
-    (model if head else model.base_model).save_pretrained(folder)
-    reads.save_pretrained(folder)
+    if not head:
+        model = model.base_model
+    model.save_pretrained(folder)
+    tokenizer_of_family.save_pretrained(folder)
     return folder

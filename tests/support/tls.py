@@ -1,4 +1,4 @@
-"""A certificate for this machine that nobody else has signed, valid until 2120; its key is secret to nobody."""
+"""A self-signed certificate for this machine, valid until 2120, with its key, which is no secret."""
 
 import ssl
 from pathlib import Path
@@ -25,7 +25,10 @@ Z0C3cb4SQzq2MOUJZ90PZvZoaFxauSXSzZffDUEjB4OgbP6xFFL6jhXB
 
 
 def server_context(folder: Path) -> ssl.SSLContext:
-    """Return what a server on localhost, 127.0.0.1 or ::1 speaks TLS with; its certificate is in `server.pem` there."""
+    """Make the TLS context of a server on localhost, 127.0.0.1 or ::1.
+
+    Certificate and key are written to `server.pem` in the folder.
+    """
     path = folder / "server.pem"
     path.write_text(CERTIFICATE + KEY)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

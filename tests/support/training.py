@@ -28,14 +28,14 @@ def tiny():
 
 @pytest.fixture(scope="session")
 def bert(tiny, tmp_path_factory) -> str:
-    """The SPEC of a tiny BERT whose weights are small enough to learn from."""
+    """SPEC of a tiny BERT with weights small enough for learning."""
     return f"hf:{tiny.tiny('bert', tmp_path_factory.mktemp('bert'), initializer_range=0.1)}"
 
 
 def easy(n: int, seed: int, name: str) -> Dataset:
-    """Problems that a tiny model learns at once: Jim and Bill are always meant, Kevin and the book never.
+    """Problems that a tiny model learns at once: Jim and Bill are always right, Kevin and the book never.
 
-    Each has words of its own at both ends, so that none is nearly the same as another.
+    Each has words of its own at both ends, so that no two texts are nearly the same.
     """
     rng = np.random.default_rng(seed)
     verbs = ("lent", "asked", "sold", "hid", "thanked")
@@ -45,10 +45,12 @@ def easy(n: int, seed: int, name: str) -> Dataset:
         right = ("Jim", "Bill")[rng.integers(2)]
         wrong = ("Kevin", "the book")[rng.integers(2)]
         pair = (right, wrong) if number % 2 else (wrong, right)
-        start, end = (" ".join(f"{name}{number}{letter}" for letter in letters) for letters in ("abc", "def"))
+        word = f"{name}{number}"
+        start = f"{word}a {word}b {word}c"
+        end = f"{word}d {word}e {word}f"
         before = f"{start} {pair[0]} {verbs[rng.integers(5)]} {pair[1]} because "
-        text = before, f" {ends[rng.integers(4)]} {end}."
-        problems.append(Problem(*text, pair, pair.index(right), "he", group=f"{name}{number // 2}"))
+        after = f" {ends[rng.integers(4)]} {end}."
+        problems.append(Problem(before, after, pair, pair.index(right), "he", group=f"{name}{number // 2}"))
     return Dataset(problems, Card(name))
 
 

@@ -96,7 +96,8 @@ def read_inputs(
     limit = settings.loading.limit
     # Predictions and perturbed versions may be of any problem, and DATA by its path may hold predictions.
     has_predictions = bool(files) or not are_files(given_predictions)
-    may_hold_predictions = model is None and not is_data_name(str(data or "open"))
+    is_named_dataset = data is None or is_data_name(str(data))
+    may_hold_predictions = model is None and not is_named_dataset
     needs_all = has_predictions or bool(perturbed_sources) or may_hold_predictions
     all_problems = load_first(source.data, None if needs_all else limit, **settings.data_loading.how)
     tables = tables_in_memory(given_predictions, all_problems)
