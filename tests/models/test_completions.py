@@ -87,7 +87,9 @@ def test_bos_makes_the_first_token_count():
         tokens=lambda text: [("<s>", None), (text.split()[0], -2.0), *words_at_random(text)[1:]]
     ) as server:
         ((pieces,), model) = answers(server, [Continuation("", "The cup broke.")])
-    assert (len(pieces), pieces[0].logprob, model.notes) == (3, -2.0, ())
+    assert len(pieces) == 3
+    assert pieces[0].logprob == -2.0
+    assert model.notes == ()
 
 
 def test_bos_twice_is_told():
@@ -187,7 +189,9 @@ def test_a_server_that_takes_no_lists_is_asked_for_one_text_at_a_time(simulated)
     server = simulated(CompletionsServer(lists=False))
     given, model = answers(server, MANY, "?delay=9")  # nor is it asked for lists again after a pause
     assert [isinstance(body["prompt"], list) for body in server.bodies].count(True) == 1
-    assert (len(given), model.usage.requests, model.usage.calls) == (60, 60, 60)
+    assert len(given) == 60
+    assert model.usage.requests == 60
+    assert model.usage.calls == 60
 
 
 class FirstOnly(CompletionsServer):

@@ -59,9 +59,11 @@ def test_votes_are_counted_and_a_split_is_a_tie():
     (made,) = score(
         Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray, likes_tray], "vote"), ScoringPlan("partial")
     )
-    assert (made.scores, made.prediction) == ((1 / 3, 2 / 3), 1)
+    assert made.scores == (1 / 3, 2 / 3)
+    assert made.prediction == 1
     (tied,) = score(Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray], "vote"), ScoringPlan("partial"))
-    assert (tied.prediction, tied.why) == (None, "a tie")
+    assert tied.prediction is None
+    assert tied.why == "a tie"
 
 
 def test_members_that_share_nothing_are_refused():
@@ -71,7 +73,9 @@ def test_members_that_share_nothing_are_refused():
 
 def test_an_ensemble_is_loaded_from_its_spec():
     model = load_model("ensemble:random+random?combine=logprob")
-    assert (len(model.members), model.combine, model.spec) == (2, "logprob", "ensemble:random+random?combine=logprob")
+    assert len(model.members) == 2
+    assert model.combine == "logprob"
+    assert model.spec == "ensemble:random+random?combine=logprob"
     with pytest.raises(BadInput, match="two or more models"):
         load_model("ensemble:random")
     with pytest.raises(UnknownName, match="Known: logprob, probability, vote"):

@@ -237,7 +237,8 @@ def numbers(answer):
 
 def test_every_family_is_a_masked_model_whose_head_takes_positions(model):
     assert isinstance(model, Model)
-    assert (model.kind, model.can) == ("masked", {Fill, PseudoLikelihood, Attention, Embed})
+    assert model.kind == "masked"
+    assert model.can == {Fill, PseudoLikelihood, Attention, Embed}
     assert model.plan == "logits where masked"
     assert model.fingerprint.startswith("hf masked ")
 
@@ -317,7 +318,8 @@ def test_pieces_tell_where_they_stand_in_the_filled_text_without_spaces(folders,
     model = load_model(f"hf:{folders[family]}?device=cpu")
     text = "the brown suitcase"
     (pieces,) = answers(model, Fill("The trophy does not fit into ", text, " because it is too large."))
-    assert (pieces[0].start, pieces[-1].end) == (0, len(text))
+    assert pieces[0].start == 0
+    assert pieces[-1].end == len(text)
     assert "".join(text[piece.start : piece.end] for piece in pieces) == text.replace(" ", "")
 
 
@@ -404,7 +406,8 @@ def test_out_of_memory_halves_the_batch_and_goes_on(bert, monkeypatch):
 
 def test_half_precision_is_close_and_its_own_fingerprint(folders, bert):
     half = load_model(f"hf:{folders['bert']}?device=cpu&dtype=bfloat16")
-    assert (half.model.dtype, half.plan) == (torch.bfloat16, "logits where masked")
+    assert half.model.dtype == torch.bfloat16
+    assert half.plan == "logits where masked"
     assert half.fingerprint != bert.fingerprint
     for one, other in zip(answers(half, *FILLS), answers(bert, *FILLS), strict=True):
         assert numbers(one) == pytest.approx(numbers(other), abs=0.5)

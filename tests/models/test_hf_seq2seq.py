@@ -82,7 +82,8 @@ MIXED = (
 
 def test_t5_and_bart_are_seq2seq_models(model):
     assert isinstance(model, Model)
-    assert (model.kind, model.can) == ("seq2seq", {Ask, Continuation, Embed})
+    assert model.kind == "seq2seq"
+    assert model.can == {Ask, Continuation, Embed}
     assert model.fingerprint.startswith("hf seq2seq ")
 
 
@@ -90,7 +91,8 @@ def test_an_option_gets_the_sum_over_its_tokens_without_the_end(model):
     for request, reply in zip(ASKS, answers(model, *ASKS), strict=True):
         expected = [sum(slow(model, request.prompt, option)) for option in request.options]
         assert reply.logprobs == pytest.approx(expected, abs=1e-4)
-        assert (reply.choice, reply.text) == (None, "")
+        assert reply.choice is None
+        assert reply.text == ""
 
 
 def test_a_continuation_gets_its_pieces(model):
@@ -104,8 +106,10 @@ def test_a_continuation_gets_its_pieces(model):
 def test_spaces_at_the_end_of_the_context_move_to_the_text(model):
     moved, plain = answers(model, Continuation("I poured ", "water"), Continuation("I poured", " water"))
     assert numbers(moved) == pytest.approx(numbers(plain), abs=1e-5)
-    assert (moved[0].start, moved[-1].end) == (0, 5)
-    assert (plain[0].start, plain[-1].end) == (1, 6)
+    assert moved[0].start == 0
+    assert moved[-1].end == 5
+    assert plain[0].start == 1
+    assert plain[-1].end == 6
 
 
 def test_a_vector_pools_what_the_encoder_says(model):

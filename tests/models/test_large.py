@@ -186,10 +186,8 @@ def test_without_its_extra_hf_names_the_pip_command(package):
     code = f"import sys; sys.modules[{package!r}] = None; from winokit.cli.main import main; main()"
     asked = [sys.executable, "-c", code, "score", "open", "--model", "hf:gpt2", "--out", "p.jsonl"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "winokit: an hf: model needs the 'hf' extra: pip install 'winokit[hf]'\n",
-    )
+    assert done.returncode == 2
+    assert done.stderr == "winokit: an hf: model needs the 'hf' extra: pip install 'winokit[hf]'\n"
 
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
@@ -207,7 +205,8 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
 
 def test_products_in_another_precision_are_another_model(place):
     found, asked_for = (HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit{more}")) for more in ("", "&dtype=float32"))
-    assert (found.compute_dtype, asked_for.compute_dtype) == ("bfloat16", "float32")
+    assert found.compute_dtype == "bfloat16"
+    assert asked_for.compute_dtype == "float32"
     in_float32 = [replace(settings, kind="causal", dtype="float32") for settings in (found, asked_for)]
     assert fingerprint(in_float32[0]) != fingerprint(in_float32[1])
 
@@ -325,7 +324,8 @@ def test_what_stands_before_an_answer_is_what_the_template_puts_there(instructed
     )
     model = load_model(f"hf:{instructed}?chat_template={file}")
     text, gap = model.template.opened("Who?")
-    assert (text, gap) == ("[INST] Who? [/INST]", " ")
+    assert text == "[INST] Who? [/INST]"
+    assert gap == " "
     assert model.notes == ()
 
 

@@ -245,7 +245,8 @@ def test_the_fake_model_gives_the_answers_it_was_given_and_remembers_the_questio
     unknown = Continuation("The cup", " fell.")
     model = FakeModel({known: (Piece(0, 6, -1.0),)})
     assert isinstance(model, Model)
-    assert (model.kind, model.can) == ("causal", frozenset({Continuation}))
+    assert model.kind == "causal"
+    assert model.can == frozenset({Continuation})
     assert list(model.answer([known, known])) == [(0, (Piece(0, 6, -1.0),)), (1, (Piece(0, 6, -1.0),))]
     with pytest.raises(LookupError, match="no answer to Continuation") as failure:
         list(model.answer([unknown]))
@@ -264,6 +265,7 @@ def test_a_name_is_shown_and_is_no_part_of_what_answers_are_kept_under():
     for spec in ("random?seed=3", "builtin", "python:math:hypot", "python:math:dist", "ensemble:random+random?seed=2"):
         plain = load_model(spec)
         named = load_model(f"{spec}{'&' if '?' in spec else '?'}name=My%20model")
-        assert (named.spec, named.fingerprint) == ("My model", plain.fingerprint)
+        assert named.spec == "My model"
+        assert named.fingerprint == plain.fingerprint
     with pytest.raises(BadInput, match="expected a name that can be printed"):
         load_model("random?name=%1b[31m")

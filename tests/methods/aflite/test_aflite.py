@@ -121,7 +121,8 @@ def test_the_stop_rule_ends_a_run_before_it_filters_too_far(planted):
 def test_what_is_not_given_follows_the_data_and_is_recorded(planted):
     X, y, _ = planted(400)
     settings = AFLite(8).fit(X, y).settings_
-    assert (settings["train_size"], settings["cutoff"]) == (160, 5)
+    assert settings["train_size"] == 160
+    assert settings["cutoff"] == 5
     assert settings["ties"] == "random"
     assert settings["precision"] == "float64"
 

@@ -22,5 +22,7 @@ def test_scikit_learn_finds_nothing_wrong_but_early_errors():
 
 def test_a_clone_has_the_settings_and_nothing_fitted():
     copy = clone(winokit.AFLite(ensemble_size=8, twins="together", seed=3))
-    assert (copy.ensemble_size, copy.twins, copy.seed) == (8, "together", 3)
+    assert copy.ensemble_size == 8
+    assert copy.twins == "together"
+    assert copy.seed == 3
     assert not hasattr(copy, "keep_")

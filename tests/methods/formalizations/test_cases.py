@@ -57,7 +57,8 @@ def test_a_rival_shares_no_word_with_the_query():
 
 def test_without_a_noun_phrase_beside_the_query_there_is_no_rival_and_no_answer():
     (case,) = found = cases([judgement("Kevin", 0, before="Kevin left because ")], Formalization.parse("mc-sent"))
-    assert (case.options, alone(found)) == (("Kevin",), 1)
+    assert case.options == ("Kevin",)
+    assert alone(found) == 1
     german = Problem("Jim rief Kevin, weil ", " krank war.", YES_NO, 0, "er", query="Kevin", language="de")
     assert alone(cases([german], Formalization.parse("mc-sent"))) == 1
 
@@ -106,7 +107,8 @@ def test_pointwise_formalizations_train_on_every_judgement(name):
 @pytest.mark.parametrize("name", ["mc-sent", "mc-sent-no-softmax", "mc-mlm"])
 def test_the_code_trains_on_judgements_whose_query_is_right(name):
     (case, other), notes = training_cases(JUDGED, Formalization.parse(name))
-    assert (case.options, other.options) == (("Kevin", "Jim"), ("the book", "Jim", "Bill"))
+    assert case.options == ("Kevin", "Jim")
+    assert other.options == ("the book", "Jim", "Bill")
     assert case.gold == other.gold == 0
     assert notes == [
         f"2 of 6 judgements are trained on ({name}): those whose query is right, where there is a rival to compare with"
@@ -119,13 +121,15 @@ def test_the_paper_trains_on_one_judgement_a_pronoun_with_the_right_span_among_i
     assert case.gold == 1
     unmined = judgement("the noise", 1)
     (case,) = training_cases(Dataset([JUDGED[0], unmined]), Formalization.parse("mc-mlm?trains=groups"))[0]
-    assert (case.options, case.gold) == (("Jim", "the noise", "Kevin"), 1)
+    assert case.options == ("Jim", "the noise", "Kevin")
+    assert case.gold == 1
 
 
 def test_the_paper_trains_no_pair_loss_on_one_judgement_a_pronoun_too():
     every, none = training_cases(JUDGED, Formalization.parse("mc-sent-no-pair-loss"))
     kept, notes = training_cases(JUDGED, Formalization.parse("mc-sent-no-pair-loss?style=paper"))
-    assert (len(every), none) == (len(JUDGED), [])
+    assert len(every) == len(JUDGED)
+    assert none == []
     pronouns = {(case.problem.before, case.problem.after): case.options for case in reversed(every)}
     assert {(case.problem.before, case.problem.after): case.options for case in kept} == pronouns
     assert len(kept) == len(pronouns) < len(JUDGED)

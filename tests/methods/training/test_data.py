@@ -116,7 +116,8 @@ def test_arms_say_what_is_trained_on_and_what_is_tested_on(variant):
     dev = data[100:140]
     test = data[140:180]
     crossed = TrainingData(train, dev, (test,), VariantArm.of(variant, "original")).in_arm()
-    assert (crossed.train, crossed.dev) == (train, dev)
+    assert crossed.train == train
+    assert crossed.dev == dev
     assert 0 < len(crossed.tests[0]) <= len(test)
     assert crossed.tests[0] != test
     same = TrainingData(train, dev, (test,), VariantArm.of(variant)).in_arm()

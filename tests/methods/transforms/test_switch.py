@@ -109,16 +109,22 @@ def test_only_choices_between_two_are_switched():
 def test_the_answer_is_flipped_and_all_else_is_kept():
     ball = problem("Tom ran to Ray, but _ fell.", "Tom", "Ray", group="g", domain="social", pronoun="he")
     made = switch(ball)
-    assert (made.candidates, made.right) == (("Tom", "Ray"), "Ray")
+    assert made.candidates == ("Tom", "Ray")
+    assert made.right == "Ray"
     assert made.provenance == {"of": ball.id, "switched_by": "ours"}
-    assert (made.group, made.domain, made.pronoun) == ("g", "social", "he")
+    assert made.group == "g"
+    assert made.domain == "social"
+    assert made.pronoun == "he"
     assert switch(ball.replace(answer=None)).answer is None
 
 
 def test_the_papers_style_is_the_released_sentence():
     call = problem("Paul called Ray. _ slept.", "Paul", "Ray", labels={"switched": "Ray called paul. [he] slept."})
     made = switch(call, style="paper")
-    assert (made.before, made.pronoun, made.after, made.right) == ("Ray called paul. ", "he", " slept.", "Ray")
+    assert made.before == "Ray called paul. "
+    assert made.pronoun == "he"
+    assert made.after == " slept."
+    assert made.right == "Ray"
     assert switch(call.replace(labels={}), style="paper") == "no switched sentence was released for it"
     with pytest.raises(UnknownName, match="Known: default, mended, paper"):
         switch(call, style="code")
@@ -137,7 +143,8 @@ def test_a_released_sentence_is_mended_by_the_capitals_of_the_original(text, pro
     one = problem(text, "Paul", "Ray", pronoun=pronoun, labels={"switched": released})
     made = switch(one, style="mended")
     assert made.sentence.endswith(mended)
-    assert (made.right, made.provenance["switched_by"]) == ("Ray", "authors")
+    assert made.right == "Ray"
+    assert made.provenance["switched_by"] == "authors"
 
 
 def test_without_a_released_sentence_the_mended_one_is_ours():
