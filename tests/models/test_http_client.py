@@ -1,4 +1,4 @@
-"""The client between models and servers: what HTTP allows a server to answer, and what it may do wrong."""
+"""The HTTP client copes with all that HTTP allows a server to answer, and with what a server may do wrong."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ def _environment(monkeypatch):
 
 @contextmanager
 def saying(*replies, host="127.0.0.1"):
-    """A server that sends raw bytes, a reply for each request, all on the first connection and then closes it."""
+    """Serve raw bytes, a reply for each request on the first connection, which is then closed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = create_server((host, 0), family=family)
     asked = []
@@ -51,7 +51,7 @@ def saying(*replies, host="127.0.0.1"):
 
 
 def send(url, *bodies, key=None):
-    """What comes back for each body, one after the other; an error where nothing does."""
+    """Send the bodies one after the other, and return a reply or an error for each."""
     came = []
     with closing(open_client(url, key, 4)) as client:
         for number, body in enumerate(bodies):
@@ -129,7 +129,7 @@ def test_nobody_there_is_one_too():
 
 
 class Proxy(FakeServer):
-    """Answers whatever it is asked, wherever that is."""
+    """Server that answers every request, whatever its path."""
 
     def respond(self, number, path, body):
         return Response(payload={"asked": path})
@@ -151,7 +151,7 @@ def test_a_proxy_of_the_environment_is_asked_unless_it_says_not_to(monkeypatch):
 
 
 class Tunnel:
-    """A proxy for TLS: it hands bytes on both ways, if it is asked with the right user and password."""
+    """Proxy for TLS that hands bytes on both ways, given the right user and password."""
 
     def __init__(self, credentials=None, answer=None):
         self.credentials = credentials
@@ -215,7 +215,7 @@ def test_a_proxy_that_is_busy_is_asked_again(monkeypatch):
 
 
 class Secure(CompletionsServer):
-    """A server behind TLS."""
+    """Completions server behind TLS."""
 
     def __init__(self, folder):
         super().__init__()

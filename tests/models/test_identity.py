@@ -1,4 +1,4 @@
-"""What a server says of its model: which facts say something, and what happens when it will not say."""
+"""The name that a server gives its model is kept if it says something, and asked for only once."""
 
 import pytest
 from support.servers import ChatServer, CoinServer, FlakyServer, Response, complains, lists_model, says
