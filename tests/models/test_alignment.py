@@ -133,7 +133,8 @@ def test_the_short_way_says_what_the_long_one_says_or_nothing():
         spellings = draw_spellings(draw, text)
         tokens = [(spelling, -float(index)) for index, spelling in enumerate(spellings)]
         aligned = _align_plain_tokens(text, tokens)
+        aligned_slowly = _align_any_spelling(text, tokens)
         if aligned is not None:
             short_count += 1
-            assert aligned == _align_any_spelling(text, tokens), (text, spellings)
+            assert aligned == aligned_slowly, (text, spellings)
     assert short_count > 500

@@ -236,7 +236,8 @@ def test_members_of_an_ensemble_have_options_of_their_own(folder):
 
 
 def test_a_misspelt_option_of_an_ensemble_is_refused():
-    load_model("ensemble:random+random?combin=vote")
+    with pytest.raises(UnknownName, match="combin"):
+        load_model("ensemble:random+random?combin=vote")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,6 @@ def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path):
         load_model(f"ngram:{tmp_path / 'none.arpa'}")
     with pytest.raises(BadInput, match="FILE"):
         load_model("ngram:")
-        load_model("ngram:")
 
 
 def test_a_missing_extra_says_how_to_get_it(tmp_path, monkeypatch):
