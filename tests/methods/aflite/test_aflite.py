@@ -47,7 +47,7 @@ def plain_aflite(X, y, n, m, k, threshold, seed):
 
 
 def keys_of(rows, seed, phase, classifier):
-    """Random key of each row for one classifier of a phase; -1 stands for the breaking of ties."""
+    """Random key of each row for one classifier of a phase, or for the breaking of ties if that is -1."""
     return keys(rows.astype(np.uint32), salts(seed, phase, [classifier]))[:, 0]
 
 
@@ -256,37 +256,38 @@ def test_a_file_that_is_no_matrix_of_features_is_refused(tmp_path):
         open_features(tmp_path / "text.npy")
 
 
-WRONG = {
-    "row 3 of the features holds NaN or inf": lambda X, y: AFLite().fit(
-        np.where(np.arange(len(X))[:, None] == 3, np.nan, X), y
-    ),
-    "every row of the features is the same": lambda X, y: AFLite().fit(np.ones_like(X), y),
-    "two different answers; found 1": lambda X, y: AFLite().fit(X, np.zeros(len(X))),
-    "two different answers; found 3": lambda X, y: AFLite().fit(X, np.arange(len(X)) % 3),
-    "train_size must be less than the 50 rows": lambda X, y: AFLite(train_size=50).fit(X, y),
-    "answers of shape": lambda X, y: AFLite().fit(X, y[:-1]),
-    "must be a matrix": lambda X, y: AFLite().fit(X[:, 0], y),
-    "must be numbers": lambda X, y: AFLite().fit(X.astype(str), y),
-    "found 49 for 50 rows": lambda X, y: AFLite(twins="together").fit(X, y, ["a"] * 49),
-    "threshold: expected 1 or less and a number above 0.5, found 0.5": lambda X, y: AFLite(threshold=0.5),
-    "threshold: expected 1 or less and a number above 0.5, found 1.1": lambda X, y: AFLite(threshold=1.1),
-    "ensemble_size: expected 1 or more": lambda X, y: AFLite(ensemble_size=0),
-    "regularisation: expected a number above 0, found nan": lambda X, y: AFLite(regularisation=float("nan")),
-    "tolerance: expected a number above 0": lambda X, y: AFLite(tolerance=0),
-    "cutoff: expected 1 or more": lambda X, y: AFLite(cutoff=0),
-    "stop_below: expected 0 or more and 1 or less, found 7": lambda X, y: AFLite(stop_below=7),
-    "'sideways'": lambda X, y: AFLite(twins="sideways"),
-    "'abacus'": lambda X, y: AFLite(backend="abacus"),
-    "--set workers: a setting of --engine ray": lambda X, y: AFLite(workers=2),
-    "stratified subsets need twins apart": lambda X, y: AFLite(stratified=True, twins="together").fit(X, y),
-}
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_bad_input_gets_one_clear_line(planted, message):
+@pytest.mark.parametrize(
+    ("message", "fit"),
+    [
+        (
+            "row 3 of the features holds NaN or inf",
+            lambda X, y: AFLite().fit(np.where(np.arange(len(X))[:, None] == 3, np.nan, X), y),
+        ),
+        ("every row of the features is the same", lambda X, y: AFLite().fit(np.ones_like(X), y)),
+        ("two different answers; found 1", lambda X, y: AFLite().fit(X, np.zeros(len(X)))),
+        ("two different answers; found 3", lambda X, y: AFLite().fit(X, np.arange(len(X)) % 3)),
+        ("train_size must be less than the 50 rows", lambda X, y: AFLite(train_size=50).fit(X, y)),
+        ("answers of shape", lambda X, y: AFLite().fit(X, y[:-1])),
+        ("must be a matrix", lambda X, y: AFLite().fit(X[:, 0], y)),
+        ("must be numbers", lambda X, y: AFLite().fit(X.astype(str), y)),
+        ("found 49 for 50 rows", lambda X, y: AFLite(twins="together").fit(X, y, ["a"] * 49)),
+        ("threshold: expected 1 or less and a number above 0.5, found 0.5", lambda X, y: AFLite(threshold=0.5)),
+        ("threshold: expected 1 or less and a number above 0.5, found 1.1", lambda X, y: AFLite(threshold=1.1)),
+        ("ensemble_size: expected 1 or more", lambda X, y: AFLite(ensemble_size=0)),
+        ("regularisation: expected a number above 0, found nan", lambda X, y: AFLite(regularisation=float("nan"))),
+        ("tolerance: expected a number above 0", lambda X, y: AFLite(tolerance=0)),
+        ("cutoff: expected 1 or more", lambda X, y: AFLite(cutoff=0)),
+        ("stop_below: expected 0 or more and 1 or less, found 7", lambda X, y: AFLite(stop_below=7)),
+        ("'sideways'", lambda X, y: AFLite(twins="sideways")),
+        ("'abacus'", lambda X, y: AFLite(backend="abacus")),
+        ("--set workers: a setting of --engine ray", lambda X, y: AFLite(workers=2)),
+        ("stratified subsets need twins apart", lambda X, y: AFLite(stratified=True, twins="together").fit(X, y)),
+    ],
+)
+def test_bad_input_gets_one_clear_line(planted, message, fit):
     X, y, _ = planted(50)
     with pytest.raises(WinokitError, match=message) as error:
-        WRONG[message](X, y)
+        fit(X, y)
     assert "\n" not in str(error.value)
 
 
