@@ -17,30 +17,30 @@ from winokit.methods.aflite.rows import keys, salts
 
 def plain_aflite(X, y, n, m, k, threshold, seed):
     """Phase in which Algorithm 1 as printed removes each row, or -1, with subsets and ties from the same keys."""
-    left = np.arange(len(X))
+    remaining = np.arange(len(X))
     phase_of = np.full(len(X), -1)
     phase = 0
-    while len(left) > m:
+    while len(remaining) > m:
         phase += 1
         right_counts = np.zeros(len(X))
         prediction_counts = np.zeros(len(X))
         for classifier in range(n):
-            order = np.argsort(keys_of(left, seed, phase, classifier))
-            train = left[order[:m]]
-            test = left[order[m:]]
+            order = np.argsort(keys_of(remaining, seed, phase, classifier))
+            train = remaining[order[:m]]
+            test = remaining[order[m:]]
             model = LogisticRegression(C=1.0, tol=1e-10, max_iter=5000)
             model.fit(X[train], y[train])
             is_right = model.predict(X[test]) == y[test]
             right_counts[test] += is_right
             prediction_counts[test] += 1
-        predicted = left[prediction_counts[left] > 0]
+        predicted = remaining[prediction_counts[remaining] > 0]
         scores = right_counts[predicted] / prediction_counts[predicted]
-        ties = keys_of(left, seed, phase, -1)[prediction_counts[left] > 0]
+        ties = keys_of(remaining, seed, phase, -1)[prediction_counts[remaining] > 0]
         candidates = np.flatnonzero(scores >= threshold)
         best_first = sorted(candidates, key=lambda index: (-scores[index], ties[index]))
         leaving = predicted[best_first[:k]]
         phase_of[leaving] = phase
-        left = left[phase_of[left] < 0]
+        remaining = remaining[phase_of[remaining] < 0]
         if len(leaving) < k:
             break
     return phase_of

@@ -118,14 +118,14 @@ def test_the_two_directions_differ_where_the_widths_do(name):
     p, q = normals(20_000, scale=2.0)
     values = np.concatenate([p, q])
     y = np.repeat([0, 1], 20_000)
-    found = divergence(values, y, estimators(60)[name])
-    assert found.forward == pytest.approx(np.log(2) + 1 / 8 - 0.5, rel=0.1)
+    measured = divergence(values, y, estimators(60)[name])
+    assert measured.forward == pytest.approx(np.log(2) + 1 / 8 - 0.5, rel=0.1)
     # Where the wide one has rows and the narrow one none, only the closed form knows how unlikely they are.
     truth = 2 - 0.5 - np.log(2)
     if name == "gaussian":
-        assert found.reverse == pytest.approx(truth, rel=0.05)
+        assert measured.reverse == pytest.approx(truth, rel=0.05)
     else:
-        assert 0.6 < found.reverse < truth
+        assert 0.6 < measured.reverse < truth
 
 
 def test_a_histogram_by_hand():
@@ -158,9 +158,9 @@ def test_neighbours_leave_out_points_that_coincide():
 def test_turned_answers_give_what_chance_gives(name):
     values, y, groups = answers(1.0)
     estimate = estimators(bins_for(len(y)))[name]
-    found = divergence(values, y, estimate)
+    measured = divergence(values, y, estimate)
     chance = by_chance(values, y, estimate, groups, draws=5)
-    assert found.forward > 0.4
+    assert measured.forward > 0.4
     assert abs(chance.forward) < 0.03
 
 
@@ -168,9 +168,9 @@ def test_turned_answers_give_what_chance_gives(name):
 def test_answers_that_do_not_differ_are_as_far_apart_as_by_chance(name):
     values, y, groups = answers(0.0, seed=3)
     estimate = estimators(bins_for(len(y)))[name]
-    found = divergence(values, y, estimate)
+    measured = divergence(values, y, estimate)
     chance = by_chance(values, y, estimate, groups)
-    assert found.forward == pytest.approx(chance.forward, abs=0.03)
+    assert measured.forward == pytest.approx(chance.forward, abs=0.03)
 
 
 def test_turning_keeps_twins_opposite():

@@ -119,8 +119,8 @@ def test_rows_that_left_are_out_of_the_metric_and_of_the_gradient(planted):
     is_own = rows._train == 1
     order = rows.numbers
     p = 1 / (1 + np.exp(-log_odds(X[order], theta)))
-    rest = (p - y[order, None]) * is_own
-    expected = np.vstack([X[order].T @ rest, rest.sum(0)])
+    residuals = (p - y[order, None]) * is_own
+    expected = np.vstack([X[order].T @ residuals, residuals.sum(0)])
     assert rows.gradient(theta) == pytest.approx(expected, abs=1e-9)
 
 
@@ -197,9 +197,9 @@ START = np.array([[1.0, -3.0]])
 
 def test_a_step_that_goes_too_far_is_shortened():
     objective = Objective(steep_gradient, lambda g: 40 * g, 1e-4)
-    found = minimise(objective, START)
-    assert found.evaluations > found.iterations + 1
-    assert np.abs(found.theta).max() < 1e-3
+    minimum = minimise(objective, START)
+    assert minimum.evaluations > minimum.iterations + 1
+    assert np.abs(minimum.theta).max() < 1e-3
 
 
 def ensemble_of(rows, ahead):

@@ -36,24 +36,24 @@ def biased():
 @pytest.mark.parametrize("regularisation", [1.0, 0.01])
 def test_the_probe_predicts_as_a_plain_logistic_regression(biased, regularisation):
     x, y = biased
-    found = linear_probe(x, y, folds=3, regularisation=regularisation)
+    probe = linear_probe(x, y, folds=3, regularisation=regularisation)
     for fold in range(3):
-        is_out = found.fold == fold
+        is_out = probe.fold == fold
         theta = newton(x[~is_out].astype(np.float64), y[~is_out], regularisation)
         log_odds = x[is_out] @ theta[:-1] + theta[-1]
         is_right = (log_odds > 0) == (y[is_out] == 1)
-        assert (is_right == found.correct[is_out]).all()
-    assert found.accuracy == found.correct.mean()
-    assert (found.correct == (found.choices == y)).all()
-    assert found.accuracy > 0.75
+        assert (is_right == probe.correct[is_out]).all()
+    assert probe.accuracy == probe.correct.mean()
+    assert (probe.correct == (probe.choices == y)).all()
+    assert probe.accuracy > 0.75
 
 
 def test_noise_is_at_chance():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(2000, 5))
     y = rng.integers(2, size=2000)
-    found = linear_probe(x, y)
-    assert 0.46 < found.accuracy < 0.54
+    probe = linear_probe(x, y)
+    assert 0.46 < probe.accuracy < 0.54
 
 
 def test_twins_never_straddle_folds():

@@ -112,10 +112,10 @@ class ByHand:
     def span(self, problem, option):
         ids = [0, *self.tokens(problem.sentence), 2]
         states = self.states(ids).last_hidden_state[0]
-        named = ids.index(self.tokens(option)[0])
+        mention = ids.index(self.tokens(option)[0])
         blank = 1 + len(self.tokens(problem.before))
         assert len(self.tokens(option)) == 1
-        joined = torch.cat([states[0], states[named], states[blank]])
+        joined = torch.cat([states[0], states[mention], states[blank]])
         return self.linear(joined)
 
     def masked(self, problem, option):
