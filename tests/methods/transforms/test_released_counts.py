@@ -186,10 +186,14 @@ def test_a_special_word_pair_is_made_as_the_script_makes_it():
     assert special_word_pairs(Dataset([one, other])) == []  # the "is" of "this" would be masked too
     loud = one.replace(before="Ann saw them and ")
     found = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
-    assert [(p.text, p.candidates, p.answer, p.group) for p in found[0]] == [
-        ("Ann saw them and Ann _ out of it.", ("was", "is"), 0, "g"),
-        ("Ann saw them and The Cat _ out.", ("was", "is"), 1, "g"),
-    ]
+    ((first, second),) = found
+    assert first.text == "Ann saw them and Ann _ out of it."
+    assert first.answer == 0
+    assert second.text == "Ann saw them and The Cat _ out."
+    assert second.answer == 1
+    for member in (first, second):
+        assert member.candidates == ("was", "is")
+        assert member.group == "g"
 
 
 def test_special_word_pairs_differ_in_exactly_one_word_where_the_blank_is_one():
@@ -203,21 +207,34 @@ def test_special_word_pairs_differ_in_exactly_one_word_where_the_blank_is_one():
         special_word_pairs(Dataset(stop), style="paper")
 
 
+SIZES_ON_PAGE = [
+    (no_cands, "no-cands", "code"),
+    (no_cands, "no-cands", "default"),
+    (part_sent, "part-sent", "code"),
+    (part_sent, "part-sent", "paper"),
+    (part_sent, "part-sent", "default"),
+    (local_context, "local-context", "paper"),
+    (local_context, "local-context", "default"),
+]
+
+
+def row_of_sizes(name, style, cells):
+    joined_cells = " | ".join(cells)
+    return f"| {name} | `{style}` | {joined_cells} |"
+
+
 def test_the_page_has_the_sizes_of_every_style(wsc, dev):
     """Every row of the table of sizes is measured anew."""
     sets = (paired(wsc), non_associative(wsc, style="elazar"), paired(dev), dev)
-    rows = []
-    for transform, name, styles in (
-        (no_cands, "no-cands", ("code", "default")),
-        (part_sent, "part-sent", ("code", "paper", "default")),
-        (local_context, "local-context", ("paper", "default")),
-    ):
-        for style in styles:
-            variants = [make_variants(transform, data, style) for data in sets]
-            cells = [f"{len(found):,} ({len(with_both_twins(found))})" for found in variants]
-            rows.append(f"| {name} | `{style}` | {' | '.join(cells)} |")
+    page = PAGE.read_text("utf-8")
+    for transform, name, style in SIZES_ON_PAGE:
+        cells = []
+        for data in sets:
+            variants = make_variants(transform, data, style)
+            pair_members = len(with_both_twins(variants))
+            cells.append(f"{len(variants):,} ({pair_members})")
+        assert row_of_sizes(name, style, cells) in page
     for style in ("code", "default"):
         counts = [2 * len(special_word_pairs(data, style=style)) for data in sets]
-        rows.append(f"| special-word | `{style}` | {' | '.join(f'{count} ({count})' for count in counts)} |")
-    page = PAGE.read_text("utf-8")
-    assert [row for row in rows if row not in page] == []
+        cells = [f"{count} ({count})" for count in counts]
+        assert row_of_sizes("special-word", style, cells) in page
