@@ -28,7 +28,7 @@ SURE_OF_B = [("B", {"B": -0.1, " B": -4.0, "A": -3.0, "The": -5.0})]
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch):
+def _clear_environment(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

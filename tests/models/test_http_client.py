@@ -20,7 +20,7 @@ from winokit.models.http_client import CannotConnect, ExchangeFailed, NotConnect
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch):
+def _clear_environment(monkeypatch):
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -31,20 +31,20 @@ def saying(*replies, host="127.0.0.1"):
     """Serve raw bytes, a reply for each request on the first connection, which is then closed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = create_server((host, 0), family=family)
-    asked = []
+    requests_seen = []
 
     def serve():
         connection, _ = listening.accept()
         with connection:
             for reply in replies:
-                asked.append(connection.recv(65536))
+                requests_seen.append(connection.recv(65536))
                 connection.sendall(reply)
 
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        shown = f"[{host}]" if ":" in host else host
-        yield f"http://{shown}:{listening.getsockname()[1]}/v1/completions", asked
+        host_in_url = f"[{host}]" if ":" in host else host
+        yield f"http://{host_in_url}:{listening.getsockname()[1]}/v1/completions", requests_seen
     finally:
         thread.join()
         listening.close()
@@ -334,14 +334,14 @@ def test_a_redirect_is_a_reply_and_a_cookie_is_not_kept():
 def test_a_post_on_a_connection_that_the_server_has_closed_is_sent_on_a_new_one_once():
     ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
     listening = create_server(("127.0.0.1", 0))
-    asked = []
+    requests_seen = []
     closed = threading.Event()
 
     def serve():
         for _ in range(2):
             connection, _ = listening.accept()
             with connection:
-                asked.append(connection.recv(65536))
+                requests_seen.append(connection.recv(65536))
                 connection.sendall(ok)
             closed.set()
 
@@ -355,7 +355,7 @@ def test_a_post_on_a_connection_that_the_server_has_closed_is_sent_on_a_new_one_
             assert closed.wait(10)
             time.sleep(0.05)  # Until the end of the connection has come here too.
         thread.join()
-    assert len(asked) == 2
+    assert len(requests_seen) == 2
 
 
 def test_a_post_whose_connection_breaks_is_not_sent_twice():

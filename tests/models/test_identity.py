@@ -12,7 +12,7 @@ MADE = 1_700_000_000
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
+def _set_no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 

@@ -41,7 +41,7 @@ CHATML = (
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
+def llama_folder(tmp_path_factory) -> Path:
     return tiny_llama(tmp_path_factory.mktemp("llama"))
 
 
@@ -79,12 +79,12 @@ SPREADING = (
 
 
 @pytest.mark.parametrize("options", SPREADING)
-def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, options):
+def test_a_model_that_is_spread_says_what_it_says_in_one_place(llama_folder, tmp_path, options):
     file = tmp_path / "map.json"
     file.write_text(json.dumps(SPREAD))
-    plain = load_model(f"hf:{place}")
+    plain = load_model(f"hf:{llama_folder}")
     options_of_file = options.format(file=file)
-    spread = load_model(f"hf:{place}?{options_of_file}")
+    spread = load_model(f"hf:{llama_folder}?{options_of_file}")
     if "device_map=auto" not in options:
         devices = {weights.device.type for weights in spread.reader.network.parameters()}
         assert "meta" in devices, "some are on disk"
@@ -100,15 +100,15 @@ def test_a_model_that_is_spread_says_what_it_says_in_one_place(place, tmp_path, 
 
 
 @pytest.mark.parametrize("options", SPREADING)
-def test_a_gpu_in_the_machine_changes_no_fingerprint(place, tmp_path, monkeypatch, options):
+def test_a_gpu_in_the_machine_changes_no_fingerprint(llama_folder, tmp_path, monkeypatch, options):
     """With a GPU, a model that is spread is read in the precision of its files, which no option names."""
     file = tmp_path / "map.json"
     file.write_text(json.dumps(SPREAD))
-    plain = load_model(f"hf:{place}")
+    plain = load_model(f"hf:{llama_folder}")
     monkeypatch.setattr("winokit.models.hf_settings._list_devices", lambda: ["cuda", "cpu"])
     monkeypatch.setattr("winokit.models.hf_settings.usable_device", lambda name: name or "cpu")
     options_of_file = options.format(file=file)
-    spread = load_model(f"hf:{place}?{options_of_file}")
+    spread = load_model(f"hf:{llama_folder}?{options_of_file}")
     assert spread.settings.device == "cuda"
     assert spread.fingerprint == plain.fingerprint
     release(spread)
@@ -165,45 +165,45 @@ def test_a_masked_model_may_be_spread_too(tmp_path):
         ("chat_template=auto&kind=masked", "chat_template= is an option of causal models only"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(place, options, message):
+def test_what_cannot_be_is_said_in_one_line(llama_folder, options, message):
     with pytest.raises(WinokitError, match=message) as refusal:
-        load_model(f"hf:{place}?{options}")
+        load_model(f"hf:{llama_folder}?{options}")
     assert "\n" not in str(refusal.value)
 
 
-def test_an_adapter_needs_all_weights_in_memory(place, tmp_path):
+def test_an_adapter_needs_all_weights_in_memory(llama_folder, tmp_path):
     with pytest.raises(BadInput, match="adapter= needs all weights in memory: raise max_memory="):
-        load_model(f"hf:{place}?device_map=auto&max_memory=cpu:1KiB&adapter={tmp_path}")
+        load_model(f"hf:{llama_folder}?device_map=auto&max_memory=cpu:1KiB&adapter={tmp_path}")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_one_size_for_every_gpu_needs_a_gpu(place):
+def test_one_size_for_every_gpu_needs_a_gpu(llama_folder):
     with pytest.raises(BadInput, match="applies to every GPU, but there is none; use max_memory=cpu:20GiB"):
-        load_model(f"hf:{place}?device_map=auto&max_memory=20GiB")
+        load_model(f"hf:{llama_folder}?device_map=auto&max_memory=20GiB")
 
 
 @pytest.mark.parametrize("content", ["[1]", '{"lm_head": null}', "{}", "{"])
-def test_a_map_that_is_none_is_refused(place, tmp_path, content):
+def test_a_map_that_is_none_is_refused(llama_folder, tmp_path, content):
     (tmp_path / "map.json").write_text(content)
     with pytest.raises(BadInput, match=r"map\.json"):
-        load_model(f"hf:{place}?device_map={tmp_path / 'map.json'}")
+        load_model(f"hf:{llama_folder}?device_map={tmp_path / 'map.json'}")
 
 
-def test_a_map_that_leaves_parts_out_is_refused_in_one_line(place, tmp_path):
+def test_a_map_that_leaves_parts_out_is_refused_in_one_line(llama_folder, tmp_path):
     (tmp_path / "map.json").write_text('{"lm_head": "cpu"}')
     with pytest.raises(BadInput) as refusal:
-        load_model(f"hf:{place}?device_map={tmp_path / 'map.json'}")
+        load_model(f"hf:{llama_folder}?device_map={tmp_path / 'map.json'}")
     assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(("package", "options"), [("accelerate", "device_map=auto"), ("bitsandbytes", "load_in=4bit")])
-def test_a_missing_package_names_its_pip_command(place, monkeypatch, package, options):
+def test_a_missing_package_names_its_pip_command(llama_folder, monkeypatch, package, options):
     def find_all_others(name):
         return None if name == package else True
 
     monkeypatch.setattr("winokit.models.hf.find_spec", find_all_others)
     with pytest.raises(MissingExtra, match=r"pip install 'winokit\[large\]'"):
-        load_model(f"hf:{place}?{options}")
+        load_model(f"hf:{llama_folder}?{options}")
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers"])
@@ -218,9 +218,9 @@ def test_without_its_extra_hf_names_the_pip_command(package):
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
 def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_own(tmp_path, bits):
-    place = tiny_llama(tmp_path, hidden_size=128, intermediate_size=256, initializer_range=0.1)
-    plain = load_model(f"hf:{place}")
-    quantised = load_model(f"hf:{place}?load_in={bits}")
+    llama_folder = tiny_llama(tmp_path, hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    plain = load_model(f"hf:{llama_folder}")
+    quantised = load_model(f"hf:{llama_folder}?load_in={bits}")
     pairs = zip(logprobs(plain), logprobs(quantised), strict=True)
     gaps = [abs(before - after) for before, after in pairs]
     assert 1e-4 < sum(gaps) / len(gaps) < 1
@@ -230,9 +230,9 @@ def test_quantised_weights_answer_nearly_the_same_under_a_fingerprint_of_their_o
     assert quantised.plan == "prefix tree"
 
 
-def test_products_in_another_precision_are_another_model(place):
-    default = HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit"))
-    by_name = HfSettings.of(Spec.parse(f"hf:{place}?load_in=4bit&dtype=float32"))
+def test_products_in_another_precision_are_another_model(llama_folder):
+    default = HfSettings.of(Spec.parse(f"hf:{llama_folder}?load_in=4bit"))
+    by_name = HfSettings.of(Spec.parse(f"hf:{llama_folder}?load_in=4bit&dtype=float32"))
     assert default.compute_dtype == "bfloat16"
     assert by_name.compute_dtype == "float32"
     fingerprint_of_default = fingerprint(replace(default, kind="causal", dtype="float32"))
@@ -242,23 +242,23 @@ def test_products_in_another_precision_are_another_model(place):
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
 def test_an_adapter_stands_beside_quantised_weights(tmp_path):
-    place = tiny_llama(tmp_path / "model", hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    llama_folder = tiny_llama(tmp_path / "model", hidden_size=128, intermediate_size=256, initializer_range=0.1)
     torch.manual_seed(7)
     lora = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
-    base = transformers.AutoModelForCausalLM.from_pretrained(place)
+    base = transformers.AutoModelForCausalLM.from_pretrained(llama_folder)
     get_peft_model(base, lora).save_pretrained(tmp_path / "lora")
-    adapted_spec = f"hf:{place}?adapter={tmp_path / 'lora'}"
+    adapted_spec = f"hf:{llama_folder}?adapter={tmp_path / 'lora'}"
     whole = logprobs(load_model(adapted_spec))
     quantised = logprobs(load_model(f"{adapted_spec}&load_in=8bit"))
-    plain = logprobs(load_model(f"hf:{place}"))
+    plain = logprobs(load_model(f"hf:{llama_folder}"))
     assert quantised == pytest.approx(whole, abs=0.5)
     assert plain != pytest.approx(whole, abs=0.5)
 
 
 @pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="needs bitsandbytes: pip install 'winokit[large]'")
 def test_weights_that_are_stored_quantised_are_read_as_they_are(tmp_path):
-    place = tiny_llama(tmp_path / "whole", hidden_size=128, intermediate_size=256, initializer_range=0.1)
-    quantised = load_model(f"hf:{place}?load_in=8bit")
+    llama_folder = tiny_llama(tmp_path / "whole", hidden_size=128, intermediate_size=256, initializer_range=0.1)
+    quantised = load_model(f"hf:{llama_folder}?load_in=8bit")
     quantised.reader.network.save_pretrained(tmp_path / "stored")
     tiny_tokenizer().save_pretrained(tmp_path / "stored")
     stored = load_model(f"hf:{tmp_path / 'stored'}")
@@ -266,7 +266,7 @@ def test_weights_that_are_stored_quantised_are_read_as_they_are(tmp_path):
     assert logprobs(stored) == pytest.approx(expected, abs=0.1)
 
 
-def test_memory_that_runs_out_while_a_model_is_loaded_is_said_in_a_line(place, monkeypatch):
+def test_memory_that_runs_out_while_a_model_is_loaded_is_said_in_a_line(llama_folder, monkeypatch):
     def full(*_args: object, **_options: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
 
@@ -274,7 +274,7 @@ def test_memory_that_runs_out_while_a_model_is_loaded_is_said_in_a_line(place, m
         with monkeypatch.context() as patch:
             patch.setattr(step, full)
             with pytest.raises(BadInput, match="out of memory while it was loaded: choose load_in=4bit"):
-                load_model(f"hf:{place}")
+                load_model(f"hf:{llama_folder}")
 
 
 CODE = """
@@ -287,10 +287,10 @@ class OwnForCausalLM(transformers.LlamaForCausalLM):
 """
 
 
-def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(place, tmp_path, monkeypatch):
+def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(llama_folder, tmp_path, monkeypatch):
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    folder = shutil.copytree(place, tmp_path / "own")
+    folder = shutil.copytree(llama_folder, tmp_path / "own")
     (folder / "own.py").write_text(CODE)
     config_path = folder / "config.json"
     config = json.loads(config_path.read_text())
@@ -301,7 +301,7 @@ def test_code_that_comes_with_a_model_runs_only_where_it_is_trusted(place, tmp_p
         load_model(f"hf:{folder}")
     model = load_model(f"hf:{folder}?trust_remote_code=true")
     assert type(model.reader.network).__name__ == "OwnForCausalLM"
-    expected = logprobs(load_model(f"hf:{place}"))
+    expected = logprobs(load_model(f"hf:{llama_folder}"))
     assert logprobs(model) == pytest.approx(expected, abs=1e-5)
 
 

@@ -24,7 +24,7 @@ QUESTION = Ask("Question?", ("A", "B"))
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch):
+def _clear_environment(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

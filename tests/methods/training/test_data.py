@@ -96,13 +96,13 @@ def test_an_empty_training_set_is_refused(planted):
 
 
 def test_problems_are_held_out_with_their_twins(planted):
-    kept, held_out = hold_out(planted, 30, seed=1)
-    groups_kept = {problem.group for problem in kept}
+    kept_problems, held_out = hold_out(planted, 30, seed=1)
+    groups_kept = {problem.group for problem in kept_problems}
     groups_held_out = {problem.group for problem in held_out}
     _, held_out_again = hold_out(planted, 30, seed=1)
     _, other_held_out = hold_out(planted, 30, seed=2)
     assert len(held_out) == 30
-    assert len(kept) + len(held_out) == len(planted)
+    assert len(kept_problems) + len(held_out) == len(planted)
     assert groups_kept.isdisjoint(groups_held_out)
     assert held_out_again == held_out
     assert other_held_out != held_out
@@ -117,10 +117,10 @@ def test_not_all_problems_can_be_held_out(planted):
 def test_what_is_held_out_overlaps_nothing_that_is_kept(real_file, file):
     data = load(real_file(file))
     for seed in range(3):
-        kept, held_out = hold_out(data, 100, seed)
+        kept_problems, held_out = hold_out(data, 100, seed)
         assert 100 <= len(held_out) <= 110
-        assert not overlap(kept, held_out).given
-        assert sentences_of(kept).isdisjoint(sentences_of(held_out))
+        assert not overlap(kept_problems, held_out).given
+        assert sentences_of(kept_problems).isdisjoint(sentences_of(held_out))
 
 
 def test_a_dataset_that_hangs_together_cannot_be_torn():

@@ -181,12 +181,12 @@ def test_the_texts_of_wsc_have_the_length_of_the_released_files(wsc_as_spelled):
 
 
 def test_a_special_word_pair_is_made_as_the_script_makes_it():
-    one = Problem("Ann saw this and ", " is out", ("Ann", "The Cat"), 1, group="g", domain="social")
-    other = one.replace(after=" was out of it", answer=0)
-    assert special_word_pairs(Dataset([one, other])) == []  # the "is" of "this" would be masked too
-    loud = one.replace(before="Ann saw them and ")
-    found = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
-    ((first, second),) = found
+    original = Problem("Ann saw this and ", " is out", ("Ann", "The Cat"), 1, group="g", domain="social")
+    other = original.replace(after=" was out of it", answer=0)
+    assert special_word_pairs(Dataset([original, other])) == []  # the "is" of "this" would be masked too
+    loud = original.replace(before="Ann saw them and ")
+    pairs = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
+    ((first, second),) = pairs
     assert first.text == "Ann saw them and Ann _ out of it."
     assert first.answer == 0
     assert second.text == "Ann saw them and The Cat _ out."
@@ -197,11 +197,11 @@ def test_a_special_word_pair_is_made_as_the_script_makes_it():
 
 
 def test_special_word_pairs_differ_in_exactly_one_word_where_the_blank_is_one():
-    one = Problem("I see around ", ".", ("it", "us"), 0, group="g")
-    assert special_word_pairs(Dataset([one, one.replace(before="I see ", answer=1)])) == []
-    two_words = [one.replace(after=" now or."), one.replace(after=" then if.", answer=1)]
+    original = Problem("I see around ", ".", ("it", "us"), 0, group="g")
+    assert special_word_pairs(Dataset([original, original.replace(before="I see ", answer=1)])) == []
+    two_words = [original.replace(after=" now or."), original.replace(after=" then if.", answer=1)]
     assert special_word_pairs(Dataset(two_words)) == []
-    stop = [one.replace(after=" here."), one.replace(after=" here", answer=1)]
+    stop = [original.replace(after=" here."), original.replace(after=" here", answer=1)]
     assert special_word_pairs(Dataset(stop)) == []
     with pytest.raises(UnknownName, match="Known: code, default"):
         special_word_pairs(Dataset(stop), style="paper")
