@@ -161,21 +161,21 @@ class Tunnel:
     def __enter__(self):
         self._listening = create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._accept_clients, daemon=True).start()
         return self
 
     def __exit__(self, *_):
         self._listening.close()
 
-    def _serve(self):
+    def _accept_clients(self):
         while True:
             try:
                 client, _ = self._listening.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connect, args=[client], daemon=True).start()
+            threading.Thread(target=self._open_tunnel, args=[client], daemon=True).start()
 
-    def _connect(self, client):
+    def _open_tunnel(self, client):
         head = client.recv(65536)
         self.asked.append(head)
         if self.answer or (self.credentials and base64.b64encode(self.credentials) not in head):
@@ -184,11 +184,11 @@ class Tunnel:
         host, _, port = head.split()[1].decode().rpartition(":")
         server = socket.create_connection((host.strip("[]"), int(port)))
         client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        threading.Thread(target=self._pump, args=[server, client], daemon=True).start()
-        return self._pump(client, server)
+        threading.Thread(target=self._move_bytes, args=[server, client], daemon=True).start()
+        return self._move_bytes(client, server)
 
     @staticmethod
-    def _pump(source, target):
+    def _move_bytes(source, target):
         with source, target:
             try:
                 while data := source.recv(65536):
