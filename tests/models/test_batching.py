@@ -1,4 +1,4 @@
-"""How many tokens a batch has: found by trying, remembered, and halved once when memory runs out."""
+"""The number of tokens in a batch is found by trying, remembered, and halved once when memory runs out."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 class Memory:
-    """Holds so many tokens, and knows what it was asked to hold."""
+    """Memory for `size` tokens, which lists the counts that it was asked to hold."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -47,7 +47,8 @@ def model():
 
 @pytest.fixture(scope="module")
 def session():
-    return onnxruntime.InferenceSession((FOLDER / "model_int8.onnx").read_bytes(), providers=["CPUExecutionProvider"])
+    graph = (FOLDER / "model_int8.onnx").read_bytes()
+    return onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
 
 
 @pytest.fixture(scope="module")
@@ -56,36 +57,57 @@ def tokenizer():
 
 
 def answers(model, *requests):
-    found = dict(model.answer(requests))
-    assert sorted(found) == list(range(len(requests)))
-    return [found[index] for index in range(len(requests))]
+    """Answers of a model in the order of the requests."""
+    answer_by_index = dict(model.answer(requests))
+    assert sorted(answer_by_index) == list(range(len(requests)))
+    return [answer_by_index[index] for index in range(len(requests))]
 
 
-def raw(session, ids, output="logits", columns=None):
-    """Logits of the columns (all, if none are named), or hidden states, of one text: no batch, no padding."""
-    asked = range(len(ids) if output == "logits" else 0)  # hidden states are written where no position is asked for
-    return session.run(
-        [output],
-        {
-            "input_ids": np.array([ids]),
-            "attention_mask": np.ones((1, len(ids)), np.int64),
-            "positions": np.array([(0, at) for at in columns or asked], np.int64).reshape(-1, 2),
-        },
-    )[0]
+def run_one_text(session, ids, output, columns):
+    """Run the graph on one text, without batch and padding, for the logits of the columns or the hidden states."""
+    texts = whole_text(ids)
+    positions = [(0, column) for column in columns]
+    texts["positions"] = np.array(positions, np.int64).reshape(-1, 2)
+    (array,) = session.run([output], texts)
+    return array
+
+
+def whole_text(ids):
+    """Inputs of the graph for one text."""
+    attention_mask = np.ones((1, len(ids)), np.int64)
+    return {"input_ids": np.array([ids]), "attention_mask": attention_mask}
+
+
+def run_logits(session, ids, columns=None):
+    """Logits of the columns of one text, or of all its columns if None."""
+    if columns is None:
+        columns = range(len(ids))
+    return run_one_text(session, ids, "logits", columns)
+
+
+def run_hidden_states(session, ids):
+    """Hidden states of one text, which the graph writes where no position is asked for."""
+    return run_one_text(session, ids, "last_hidden_state", ())
 
 
 def log_softmax(logits):
     logits = logits.astype(np.float64)
-    return logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
+    highest = logits.max()
+    total = np.exp(logits - highest).sum()
+    return logits - np.log(total) - highest
+
+
+def logprobs_of(pieces):
+    return [piece.logprob for piece in pieces]
 
 
 def one_at_a_time(session, tokenizer, text, *, within_word):
-    """Log-probability of each token: mask it, run, look, and go on to the next."""
+    """Log-probability of each token, masked by itself or, if `within_word`, with the rest of its word."""
     encoding = tokenizer.encode(text)
     tokens = encoding.tokens
     ids = encoding.ids
     mask = tokenizer.token_to_id("[MASK]")
-    found = []
+    logprobs = []
     for column in range(1, len(ids) - 1):
         masked = list(ids)
         masked[column] = mask
@@ -93,34 +115,42 @@ def one_at_a_time(session, tokenizer, text, *, within_word):
         while within_word and tokens[later].startswith("##"):
             masked[later] = mask
             later += 1
-        found.append(log_softmax(raw(session, masked, columns=[column])[0])[ids[column]])
-    return found
+        (logits,) = run_logits(session, masked, [column])
+        logprobs.append(log_softmax(logits)[ids[column]])
+    return logprobs
 
 
 @pytest.mark.parametrize("within_word", [False, True])
 def test_pseudo_likelihood_agrees_with_masking_in_a_loop(model, session, tokenizer, within_word):
     requests = [PseudoLikelihood(text, 0, len(text), within_word) for text in SENTENCES]
-    for text, pieces in zip(SENTENCES, answers(model, *requests), strict=True):
+    answers_in_order = answers(model, *requests)
+    for text, pieces in zip(SENTENCES, answers_in_order, strict=True):
         slow = one_at_a_time(session, tokenizer, text, within_word=within_word)
-        np.testing.assert_allclose([piece.logprob for piece in pieces], slow, atol=1e-5)
+        np.testing.assert_allclose(logprobs_of(pieces), slow, atol=1e-5)
 
 
 def test_the_two_forms_differ_only_in_words_of_several_pieces(model, tokenizer):
     text = "The flapjacks were good."
-    plain, within = answers(model, *(PseudoLikelihood(text, 0, len(text), form) for form in (False, True)))
+    plain_request = PseudoLikelihood(text, 0, len(text))
+    within_request = PseudoLikelihood(text, 0, len(text), within_word=True)
+    plain, within = answers(model, plain_request, within_request)
     tokens = tokenizer.encode(text, add_special_tokens=False).tokens
-    continued = [later.startswith("##") for _, later in pairwise([*tokens, ""])]
-    assert any(continued)
-    differ = [abs(one.logprob - other.logprob) > 1e-3 for one, other in zip(plain, within, strict=True)]
-    assert differ == continued
+    is_continued = [after.startswith("##") for _, after in pairwise([*tokens, ""])]
+    assert any(is_continued)
+    differences = np.subtract(logprobs_of(plain), logprobs_of(within))
+    is_different = np.abs(differences) > 1e-3
+    assert is_different.tolist() == is_continued
 
 
 def test_pseudo_likelihood_of_a_span_is_that_part_of_the_whole(model):
     text = SENTENCES[0]
     start = text.index("fit")
-    whole, part = answers(model, PseudoLikelihood(text, 0, len(text)), PseudoLikelihood(text, start, start + 8))
-    assert [text[piece.start : piece.end] for piece in part] == ["fit", "into"]
-    assert part == tuple(piece for piece in whole if start <= piece.start < start + 8)
+    end = start + len("fit into")
+    whole, part = answers(model, PseudoLikelihood(text, 0, len(text)), PseudoLikelihood(text, start, end))
+    words = [text[piece.start : piece.end] for piece in part]
+    part_of_whole = tuple(piece for piece in whole if start <= piece.start < end)
+    assert words == ["fit", "into"]
+    assert part == part_of_whole
 
 
 @pytest.mark.parametrize("text", ["tea", "snickerdoodle", "the Zoë's fiancé"])
@@ -128,87 +158,107 @@ def test_fill_masks_every_piece_at_once(model, session, tokenizer, text):
     before = "She drank a cup of "
     after = " with him."
     (pieces,) = answers(model, Fill(before, text, after))
-    left, middle, right = (tokenizer.encode(part, add_special_tokens=False).ids for part in (before, text, after))
-    mask = tokenizer.token_to_id("[MASK]")
-    logits = raw(session, [101, *left, *[mask] * len(middle), *right, 102])
-    slow = [log_softmax(logits[1 + len(left) + at])[token] for at, token in enumerate(middle)]
-    np.testing.assert_allclose([piece.logprob for piece in pieces], slow, atol=1e-5)
+    left = tokenizer.encode(before, add_special_tokens=False).ids
+    middle = tokenizer.encode(text, add_special_tokens=False).ids
+    right = tokenizer.encode(after, add_special_tokens=False).ids
+    masks = [tokenizer.token_to_id("[MASK]")] * len(middle)
+    logits = run_logits(session, [101, *left, *masks, *right, 102])
+    first_column = 1 + len(left)
+    slow = []
+    for column, token in enumerate(middle, start=first_column):
+        slow.append(log_softmax(logits[column])[token])
+    np.testing.assert_allclose(logprobs_of(pieces), slow, atol=1e-5)
 
 
 def test_pieces_say_where_they_stand_in_the_text(model):
-    (pieces,) = answers(model, Fill("They met ", "Zoë’s snickerdoodle", "."))
-    shown = ["Zoë’s snickerdoodle"[piece.start : piece.end] for piece in pieces]
-    assert shown[:3] == ["Zoë", "’", "s"]
-    assert len(shown) > 4
-    assert "".join(shown[3:]) == "snickerdoodle"
+    text = "Zoë’s snickerdoodle"
+    (pieces,) = answers(model, Fill("They met ", text, "."))
+    parts = [text[piece.start : piece.end] for piece in pieces]
+    assert parts[:3] == ["Zoë", "’", "s"]
+    assert len(parts) > 4
+    assert "".join(parts[3:]) == "snickerdoodle"
 
 
 def test_a_fill_glued_to_letters_takes_the_whole_token(model):
-    glued, whole = answers(model, Fill("He was un", "happy", "."), Fill("He was ", "unhappy", "."))
+    end_of_word = Fill("He was un", "happy", ".")
+    whole_word = Fill("He was ", "unhappy", ".")
+    glued, whole = answers(model, end_of_word, whole_word)
     assert glued == (Piece(0, 5, whole[0].logprob),)
 
 
 def test_a_likely_word_is_likelier_than_an_unlikely_one(model):
-    tea, stone = answers(model, *(Fill("She drank a cup of ", word, ".") for word in ("tea", "stone")))
+    before = "She drank a cup of "
+    tea, stone = answers(model, Fill(before, "tea", "."), Fill(before, "stone", "."))
     assert tea[0].logprob > stone[0].logprob + 3
 
 
 def test_requests_that_leave_the_same_masked_text_share_a_run(model, monkeypatch):
-    ran = []
-    run = model._run_graph
-    monkeypatch.setattr(model, "_run_graph", lambda texts, *rest: ran.extend(texts) or run(texts, *rest))
-    answers(model, *(Fill("She drank a cup of ", word, ".") for word in ("tea", "coffee", "stone")))
-    assert len(ran) == 1
+    texts_run = []
+    run_graph = model._run_graph
+
+    def note_texts(texts, *rest):
+        texts_run.extend(texts)
+        return run_graph(texts, *rest)
+
+    monkeypatch.setattr(model, "_run_graph", note_texts)
+    requests = [Fill("She drank a cup of ", word, ".") for word in ("tea", "coffee", "stone")]
+    answers(model, *requests)
+    assert len(texts_run) == 1
 
 
 def test_embeddings_are_means_of_hidden_states(model, session, tokenizer):
     text = SENTENCES[0]
     start = text.index("suitcase")
-    requests = [Embed(text), Embed(text, "first"), Embed(text, "span", start, start + len("suitcase because"))]
+    end = start + len("suitcase because")
     encoding = tokenizer.encode(text)
-    hidden = raw(session, encoding.ids, "last_hidden_state")[0]
-    span = [encoding.tokens.index(word) for word in ("suitcase", "because")]
-    for found, wanted in zip(answers(model, *requests), [hidden, hidden[:1], hidden[span]], strict=True):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted.mean(axis=0), atol=1e-5)
+    (hidden,) = run_hidden_states(session, encoding.ids)
+    columns = [encoding.tokens.index(word) for word in ("suitcase", "because")]
+    expected_vectors = [hidden.mean(axis=0), hidden[0], hidden[columns].mean(axis=0)]
+    vectors = answers(model, Embed(text), Embed(text, "first"), Embed(text, "span", start, end))
+    for vector, expected in zip(vectors, expected_vectors, strict=True):
+        assert vector.dtype == np.float32
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
 def test_answers_do_not_depend_on_the_rest_of_the_batch(model):
     short = SENTENCES[4]
-    asked = [PseudoLikelihood(short, 0, len(short)), Fill("She drank ", "tea", "."), Embed(short)]
-    # Lengths around those asked for, so that some are padded to the long ones within one batch.
-    crowd = [" ".join([short] * times) for times in range(1, 12)]
-    others = [
-        kind for text in crowd for kind in (PseudoLikelihood(text, 0, 3), Fill(text + " ", "Yes", "."), Embed(text))
-    ]
-    alone = [answers(model, request)[0] for request in asked]
-    pieces, filled, vector = answers(model, *asked, *others)[:3]
-    for one, other in zip([*alone[0], *alone[1]], [*pieces, *filled], strict=True):
-        assert one.logprob == pytest.approx(other.logprob, abs=1e-5)
-    np.testing.assert_allclose(vector, alone[2], atol=1e-5)
+    requests = [PseudoLikelihood(short, 0, len(short)), Fill("She drank ", "tea", "."), Embed(short)]
+    others = []
+    # Lengths around those of the requests, so that some are padded to the long ones within one batch.
+    for times in range(1, 12):
+        text = " ".join([short] * times)
+        others += [PseudoLikelihood(text, 0, 3), Fill(f"{text} ", "Yes", "."), Embed(text)]
+    pieces_alone, fill_alone, vector_alone = (answers(model, request)[0] for request in requests)
+    pieces, fill, vector, *_ = answers(model, *requests, *others)
+    assert logprobs_of(pieces) == pytest.approx(logprobs_of(pieces_alone), abs=1e-5)
+    assert logprobs_of(fill) == pytest.approx(logprobs_of(fill_alone), abs=1e-5)
+    np.testing.assert_allclose(vector, vector_alone, atol=1e-5)
 
 
 def test_many_windows_of_requests_are_all_answered(model, monkeypatch):
-    requests = [Fill("She saw ", name, " there.") for name in ("him", "her", "the dog", "us", "a cat")]
+    names = ("him", "her", "the dog", "us", "a cat")
+    requests = [Fill("She saw ", name, " there.") for name in names]
     together = answers(model, *requests)
     monkeypatch.setattr(builtin, "WINDOW", 2)
-    for one, other in zip(answers(model, *requests), together, strict=True):
-        assert [piece.logprob for piece in one] == pytest.approx([piece.logprob for piece in other], abs=1e-5)
+    in_windows = answers(model, *requests)
+    for pieces, expected in zip(in_windows, together, strict=True):
+        assert logprobs_of(pieces) == pytest.approx(logprobs_of(expected), abs=1e-5)
 
 
 def test_the_longest_text_has_512_tokens(model):
-    assert len(answers(model, Embed(" ".join(["word"] * 510)))) == 1
-    (refused,) = answers(model, Embed(" ".join(["word"] * 511)))
-    assert refused == Refusal("513 tokens; the model reads at most 512")
+    longest = " ".join(["word"] * 510)
+    vector, refusal = answers(model, Embed(longest), Embed(f"{longest} word"))
+    assert isinstance(vector, np.ndarray)
+    assert refusal == Refusal("513 tokens; the model reads at most 512")
 
 
 @pytest.mark.parametrize(
     "request_", [Fill("He ", " ", "ran"), Fill("He", "", " ran"), PseudoLikelihood("He ran", 2, 3), Embed("a", "span")]
 )
 def test_a_span_without_a_token_has_nothing_to_score(model, request_):
-    fine, refused = answers(model, Embed("fine"), request_)
-    assert fine.shape == (384,)
-    assert "makes no token of" in refused.why
+    vector, refusal = answers(model, Embed("fine"), request_)
+    assert vector.shape == (384,)
+    assert "makes no token of" in refusal.why
 
 
 def test_a_request_it_cannot_answer_is_refused(model):
@@ -235,9 +285,9 @@ def test_threads_come_from_the_option_or_the_environment(monkeypatch):
     assert builtin.usable_threads() == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "")
     assert builtin.usable_threads() >= 1
-    one = load_model("builtin?threads=1")
-    assert one.spec == "builtin?threads=1"
-    assert one._session.get_session_options().intra_op_num_threads == 1
+    model = load_model("builtin?threads=1")
+    assert model.spec == "builtin?threads=1"
+    assert model._session.get_session_options().intra_op_num_threads == 1
 
 
 def test_it_is_a_model_with_a_lasting_fingerprint(model):
@@ -260,30 +310,36 @@ print(json.dumps([piece.logprob, "torch" in sys.modules]))
 
 
 def test_a_fresh_process_loads_it_offline_and_without_torch(model):
-    done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
-    logprob, torch = json.loads(done.stdout)
-    assert not torch
-    assert logprob == pytest.approx(answers(model, Fill("She drank a cup of ", "tea", "."))[0][0].logprob, abs=1e-5)
+    process = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
+    logprob, is_torch_loaded = json.loads(process.stdout)
+    (pieces,) = answers(model, Fill("She drank a cup of ", "tea", "."))
+    assert not is_torch_loaded
+    assert logprob == pytest.approx(pieces[0].logprob, abs=1e-5)
 
 
 def test_the_trimmed_graph_agrees_with_the_one_that_was_trained(session, tokenizer):
-    folder = Path(os.environ.get("WINOKIT_MODELS") or Path(__file__).parents[3] / "shared" / "models")
+    shared_models = Path(__file__).parents[3] / "shared" / "models"
+    folder = Path(os.environ.get("WINOKIT_MODELS") or shared_models)
     path = folder / "minilm-mlm" / "model_int8.onnx"
     if not path.exists():
         pytest.skip("needs the graph as trained: set WINOKIT_MODELS to a folder that has minilm-mlm/model_int8.onnx")
     full = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     for text in SENTENCES:
         ids = tokenizer.encode(text).ids
-        texts = {"input_ids": np.array([ids]), "attention_mask": np.ones((1, len(ids)), np.int64)}
-        logits, hidden = full.run(["logits", "last_hidden_state"], texts)
-        assert np.abs(logits[0] - raw(session, ids)).max() < 1e-5
-        assert np.abs(hidden - raw(session, ids, "last_hidden_state")).max() < 1e-5
+        logits, hidden = full.run(["logits", "last_hidden_state"], whole_text(ids))
+        logit_gaps = np.abs(logits[0] - run_logits(session, ids))
+        hidden_gaps = np.abs(hidden - run_hidden_states(session, ids))
+        assert logit_gaps.max() < 1e-5
+        assert hidden_gaps.max() < 1e-5
 
 
 def test_the_embedding_is_stored_once():
     arrays = builtin_torch.initializers((FOLDER / "model_int8.onnx").read_bytes())
-    assert [name for name, array in arrays.items() if array.size == 30522 * 384] == ["word_embeddings_u8"]
-    assert sum(array.nbytes for array in arrays.values()) < 23.4e6
+    embedding_size = 30522 * 384
+    embeddings = [name for name, array in arrays.items() if array.size == embedding_size]
+    byte_count = sum(array.nbytes for array in arrays.values())
+    assert embeddings == ["word_embeddings_u8"]
+    assert byte_count < 23.4e6
 
 
 @pytest.fixture(scope="module")
@@ -298,37 +354,43 @@ def test_the_torch_model_has_the_same_logits(torch_model, session):
     tokenizer = builtin_torch.torch_tokenizer()
     texts = tokenizer(SENTENCES, padding=True, return_tensors="pt")
     with torch.inference_mode():
-        found = torch_model(**texts).logits.numpy()
-    for row, ids, mask in zip(found, texts["input_ids"].numpy(), texts["attention_mask"].numpy(), strict=True):
-        length = mask.sum()
-        assert np.abs(row[:length] - raw(session, ids[:length])).max() < 1e-4
+        logits = torch_model(**texts).logits.numpy()
+    ids_of_texts = texts["input_ids"].numpy()
+    lengths = texts["attention_mask"].numpy().sum(axis=1)
+    for row, ids, length in zip(logits, ids_of_texts, lengths, strict=True):
+        gaps = np.abs(row[:length] - run_logits(session, ids[:length]))
+        assert gaps.max() < 1e-4
 
 
 def test_the_torch_tokenizer_makes_the_same_tokens(tokenizer):
     pytest.importorskip("transformers", reason="needs the hf extra")
-    other = builtin_torch.torch_tokenizer()
-    assert other(SENTENCES)["input_ids"] == [encoding.ids for encoding in tokenizer.encode_batch(SENTENCES)]
-    assert other.mask_token_id == tokenizer.token_to_id("[MASK]")
+    torch_tokenizer = builtin_torch.torch_tokenizer()
+    expected_ids = [encoding.ids for encoding in tokenizer.encode_batch(SENTENCES)]
+    assert torch_tokenizer(SENTENCES)["input_ids"] == expected_ids
+    assert torch_tokenizer.mask_token_id == tokenizer.token_to_id("[MASK]")
 
 
 def test_a_training_step_lowers_the_loss(torch_model):
     import torch
 
-    texts = builtin_torch.torch_tokenizer()(SENTENCES[:4], padding=True, return_tensors="pt")
-    labels = texts["input_ids"].masked_fill(texts["attention_mask"] == 0, -100)
+    torch_tokenizer = builtin_torch.torch_tokenizer()
+    texts = torch_tokenizer(SENTENCES[:4], padding=True, return_tensors="pt")
+    attention_mask = texts["attention_mask"]
+    labels = texts["input_ids"].masked_fill(attention_mask == 0, -100)
     masked = texts["input_ids"].clone()
     masked[:, 2] = 103
     before = {name: weight.clone() for name, weight in torch_model.state_dict().items()}
     optimizer = torch.optim.SGD(torch_model.parameters(), lr=0.01)
     losses = []
     for _ in range(2):
-        loss = torch_model(input_ids=masked, attention_mask=texts["attention_mask"], labels=labels).loss
+        loss = torch_model(input_ids=masked, attention_mask=attention_mask, labels=labels).loss
         losses.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     torch_model.load_state_dict(before)
-    assert losses[1] < losses[0]
+    first_loss, second_loss = losses
+    assert second_loss < first_loss
 
 
 def test_building_the_torch_model_leaves_random_numbers_alone():
@@ -347,8 +409,9 @@ def test_the_torch_model_names_the_extra_it_needs(monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, onnxruntime leaves it to the system")
 def test_nothing_is_reported_to_the_makers_of_onnxruntime(tmp_path):
-    """Since 1.29 it keeps a device's id and what is still to be sent in the user's cache, from the import on."""
+    """Check the user's cache, where onnxruntime keeps a device's id and what is still to be sent since 1.29."""
     load = "from winokit.models.registry import load_model; load_model('builtin')"
-    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    search_path = os.pathsep.join(sys.path)
+    environment = {"HOME": str(tmp_path), "PYTHONPATH": search_path}
     subprocess.run([sys.executable, "-c", load], env=environment, check=True)
     assert list(tmp_path.rglob("*")) == []

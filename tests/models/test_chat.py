@@ -28,21 +28,40 @@ SURE_OF_B = [("B", {"B": -0.1, " B": -4.0, "A": -3.0, "The": -5.0})]
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch):
+def _clear_environment(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 def chat(server, **options):
-    """The model of a test server; pauses are tiny unless a test says otherwise."""
-    query = "&".join(f"{name}={value}" for name, value in ({"delay": 0.001} | options).items())
+    """Load the model of a test server, with tiny pauses unless a test says otherwise."""
+    all_options = {"delay": 0.001} | options
+    query = "&".join(f"{name}={value}" for name, value in all_options.items())
     return load_model(f"chat:tiny@{server.url}?{query}")
+
+
+def ask_questions(server, count, **options):
+    """Reply to each of `count` questions, by the question's index."""
+    model = chat(server, **options)
+    return dict(model.answer(asks(count)))
+
+
+def ask_once(server, **options):
+    """Reply to a single question."""
+    return answer_question(chat(server, **options), asks(1)[0])
+
+
+def answer_question(model, question):
+    """Reply of a model to one question, which has index 0."""
+    ((index, reply),) = model.answer([question])
+    assert index == 0
+    return reply
 
 
 @pytest.fixture
 def simulated(monkeypatch):
-    """Makes servers of behaviours; their time passes at once."""
+    """Make servers of behaviours, with a clock that does not wait."""
     return lambda behave: SimulatedServer(ChatServer(behave), monkeypatch)
 
 
@@ -50,9 +69,10 @@ def asks(count):
     return [Ask(f"Question {number}?", LETTERS, VESSELS) for number in range(count)]
 
 
-def in_turn(*responses, then=None):
-    """A behaviour that gives each response once and then the last one, or `then`, for ever."""
-    return lambda number, body: responses[number] if number < len(responses) else then or responses[-1]
+def in_turn(*responses):
+    """Make a behaviour that gives each response once and then the last one for ever."""
+    last_index = len(responses) - 1
+    return lambda number, body: responses[min(number, last_index)]
 
 
 # Reading replies
@@ -203,54 +223,65 @@ def test_options_may_be_words_and_have_other_names(text, options, aliases, choic
     ],
 )
 def test_a_reply_may_be_in_another_language_and_without_spaces(text, choice):
-    assert choice_in(text, ("A", "B", "C"), (("アンディ", "アン"), ("犬",), ("箱子",))) == choice
+    names_of_options = (("アンディ", "アン"), ("犬",), ("箱子",))
+    assert choice_in(text, ("A", "B", "C"), names_of_options) == choice
 
 
 def tokens(*entries):
+    """Tokens of a reply, each from its text and its alternatives' log-probabilities."""
     return [ChatToken(text, tuple(alternatives.items())) for text, alternatives in entries]
 
 
 def test_an_option_has_the_probability_of_all_its_spellings():
-    said = tokens(("B", {"B": log(0.5), " b": log(0.125), "A": log(0.25), "C": log(0.05)}))
-    assert [exp(x) for x in option_logprobs(said, LETTERS, 1)] == pytest.approx([0.25, 0.625])
+    spellings = {"B": log(0.5), " b": log(0.125), "A": log(0.25), "C": log(0.05)}
+    logprobs = option_logprobs(tokens(("B", spellings)), LETTERS, 1)
+    probabilities = [exp(logprob) for logprob in logprobs]
+    assert probabilities == pytest.approx([0.25, 0.625])
 
 
 def test_an_option_that_is_not_listed_gets_the_smallest_that_is():
-    assert option_logprobs(tokens(("B", {"B": -0.1, "The": -7.5})), LETTERS, 1) == pytest.approx((-7.5, -0.1))
+    reply_tokens = tokens(("B", {"B": -0.1, "The": -7.5}))
+    logprobs = option_logprobs(reply_tokens, LETTERS, 1)
+    assert logprobs == pytest.approx((-7.5, -0.1))
 
 
 def test_the_answer_may_come_after_other_tokens():
-    said = tokens(
+    reply_tokens = tokens(
         ("Because", {"Because": -1.0, "B": -2.0}),
         (" (", {" (": -0.1, " B": -3.0}),
         ("B", {"B": -0.2, "A": -1.7}),
         (")", {")": -0.1, ".": -2.0}),
     )
-    assert option_logprobs(said, LETTERS, 1) == pytest.approx((-1.7, -0.2))
+    logprobs = option_logprobs(reply_tokens, LETTERS, 1)
+    assert logprobs == pytest.approx((-1.7, -0.2))
 
 
 def test_a_word_is_not_taken_for_the_letter_it_begins_with():
-    said = tokens(
-        ("B", {"B": -0.1, "A": -9.0}), ("ecause", {"ecause": -0.1, "x": -3.0}), (" B", {" B": -0.3, " A": -2})
-    )
-    assert option_logprobs(said, LETTERS, 1) == pytest.approx((-2, -0.3))
+    first_token = ("B", {"B": -0.1, "A": -9.0})
+    second_token = ("ecause", {"ecause": -0.1, "x": -3.0})
+    third_token = (" B", {" B": -0.3, " A": -2})
+    reply_tokens = tokens(first_token, second_token, third_token)
+    logprobs = option_logprobs(reply_tokens, LETTERS, 1)
+    assert logprobs == pytest.approx((-2, -0.3))
 
 
 def test_an_option_of_several_tokens_is_known_by_its_first():
-    said = tokens(("Mar", {"Mar": -0.5, "Bob": -1.5, "X": -6.0}), ("ianne", {"ianne": -0.1, "ia": -3.0}))
-    assert option_logprobs(said, ("Bob", "Marianne"), 1) == pytest.approx((-1.5, -0.5))
+    first_token = ("Mar", {"Mar": -0.5, "Bob": -1.5, "X": -6.0})
+    second_token = ("ianne", {"ianne": -0.1, "ia": -3.0})
+    logprobs = option_logprobs(tokens(first_token, second_token), ("Bob", "Marianne"), 1)
+    assert logprobs == pytest.approx((-1.5, -0.5))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply_tokens",
     [
         tokens(),
         tokens(("the", {"the": -0.1, "A": -3.0}), (" cup", {" cup": -0.1, "x": -3.0})),
         tokens(("B", {"B": -0.1})),
     ],
 )
-def test_tokens_that_do_not_show_the_option_have_no_probabilities(said):
-    assert option_logprobs(said, LETTERS, 1) is None
+def test_tokens_that_do_not_show_the_option_have_no_probabilities(reply_tokens):
+    assert option_logprobs(reply_tokens, LETTERS, 1) is None
 
 
 # Talking to a server
@@ -259,12 +290,14 @@ def test_tokens_that_do_not_show_the_option_have_no_probabilities(said):
 def test_log_probabilities_are_used_where_the_server_gives_them():
     with ChatServer(lambda number, body: says("B", SURE_OF_B)) as server:
         model = chat(server)
-        ((index, reply),) = model.answer(asks(1))
-    assert index == 0
-    assert [exp(x) for x in reply.logprobs] == pytest.approx([exp(-3), exp(-0.1) + exp(-4)])
-    assert (reply.choice, reply.text) == (1, "B")
+        reply = answer_question(model, asks(1)[0])
+    likelihoods = [exp(logprob) for logprob in reply.logprobs]
+    likelihood_of_b = exp(-0.1) + exp(-4)
+    assert likelihoods == pytest.approx([exp(-3), likelihood_of_b])
+    assert reply.choice == 1
+    assert reply.text == "B"
     assert model.plan == "by log-probabilities"
-    assert server.bodies[0] == {
+    expected_body = {
         "model": "tiny",
         "messages": [{"role": "user", "content": "Question 0?"}],
         "temperature": 0,
@@ -272,23 +305,29 @@ def test_log_probabilities_are_used_where_the_server_gives_them():
         "logprobs": True,
         "top_logprobs": 20,
     }
+    assert server.bodies[0] == expected_body
 
 
 def test_a_chat_model_is_a_model_that_can_be_asked():
     model = load_model("chat:tiny@http://localhost:1/v1")
     assert isinstance(model, Model)
-    assert (model.kind, model.can) == ("chat", frozenset({Ask}))
+    assert model.kind == "chat"
+    assert model.can == frozenset({Ask})
+    choice = Choose("It was ", ".", ("a", "b"))
     with pytest.raises(BadInput, match="cannot answer Choose requests, only Ask"):
-        list(model.answer([Choose("It was ", ".", ("a", "b"))]))
+        list(model.answer([choice]))
     assert list(model.answer([])) == []
 
 
 def test_settings_go_into_every_request():
     with ChatServer(lambda number, body: says("A")) as server:
-        list(chat(server, system="Be%20brief.", seed=5, max_tokens=16, temperature=0.5, logprobs="off").answer(asks(1)))
+        options = {"seed": 5, "max_tokens": 16, "temperature": 0.5, "logprobs": "off"}
+        ask_once(server, system="Be%20brief.", **options)
     sent = server.bodies[0]
     assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
-    assert (sent["seed"], sent["max_tokens"], sent["temperature"]) == (5, 16, 0.5)
+    assert sent["seed"] == 5
+    assert sent["max_tokens"] == 16
+    assert sent["temperature"] == 0.5
     assert "logprobs" not in sent
 
 
@@ -296,9 +335,11 @@ def test_a_server_that_returns_no_log_probabilities_is_read_by_its_answers():
     with ChatServer(lambda number, body: says("(B)")) as server:
         model = chat(server)
         replies = dict(model.answer(asks(3)))
-    assert replies == {i: Reply(None, 1, "(B)") for i in range(3)}
+    parsed_b = Reply(None, 1, "(B)")
+    assert replies == {0: parsed_b, 1: parsed_b, 2: parsed_b}
     assert model.plan == "by parsed answers; the server gives no log-probabilities"
-    assert ["logprobs" in body for body in server.bodies] == [True, False, False]
+    wants_logprobs = ["logprobs" in body for body in server.bodies]
+    assert wants_logprobs == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -317,20 +358,25 @@ def test_a_server_that_rejects_log_probabilities_is_read_by_its_answers(status, 
     with ChatServer(behave) as server:
         model = chat(server)
         replies = dict(model.answer(asks(3)))
-        assert dict(model.answer(asks(1))) == {0: Reply(None, 0, "A")}
-    assert replies == {i: Reply(None, 0, "A") for i in range(3)}
+        later_reply = answer_question(model, asks(1)[0])
+    parsed_a = Reply(None, 0, "A")
+    assert replies == {0: parsed_a, 1: parsed_a, 2: parsed_a}
+    assert later_reply == parsed_a
     assert model.plan.startswith("by parsed answers; the server does not accept requests for log-probabilities")
     assert sum("logprobs" in body for body in server.bodies) == 1
 
 
 def test_a_server_that_lists_few_tokens_is_asked_for_few():
     def behave(number, body):
-        return complains(400, "top_logprobs must be at most 8") if body["top_logprobs"] > 8 else says("B", SURE_OF_B)
+        if body["top_logprobs"] > 8:
+            return complains(400, "top_logprobs must be at most 8")
+        return says("B", SURE_OF_B)
 
     with ChatServer(behave) as server:
-        ((_, reply),) = chat(server).answer(asks(1))
+        reply = ask_once(server)
     assert reply.logprobs is not None
-    assert [body["top_logprobs"] for body in server.bodies] == [20, 5]
+    counts_asked_for = [body["top_logprobs"] for body in server.bodies]
+    assert counts_asked_for == [20, 5]
 
 
 @pytest.mark.parametrize("refusal", [says("B"), complains(400, "logprobs is not supported")])
@@ -339,7 +385,7 @@ def test_log_probabilities_can_be_insisted_on(refusal):
         return refusal if "logprobs" in body else says("A")
 
     with ChatServer(behave) as server, pytest.raises(BadInput, match=r"logprobs|log-probabilities"):
-        list(chat(server, logprobs="on").answer(asks(1)))
+        ask_once(server, logprobs="on")
 
 
 def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_run():
@@ -352,10 +398,12 @@ def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_r
 
     with ChatServer(behave) as server:
         model = chat(server)
-        assert len(list(model.answer(asks(5)))) == 5
+        replies = dict(model.answer(asks(5)))
+    assert len(replies) == 5
     assert len(server.bodies) == 7
-    assert server.bodies[-1]["max_completion_tokens"] == 512
-    assert "temperature" not in server.bodies[-1]
+    last_body = server.bodies[-1]
+    assert last_body["max_completion_tokens"] == 512
+    assert "temperature" not in last_body
     assert "max_tokens is sent as max_completion_tokens; the server does not accept temperature" in model.plan
 
 
@@ -369,30 +417,34 @@ def test_parameters_that_a_server_rejects_are_renamed_or_dropped_for_the_whole_r
     ],
 )
 def test_a_prompt_too_long_is_a_refusal_of_that_prompt_and_not_blamed_on_a_parameter(status, complaint):
-    with ChatServer(in_turn(complains(status, complaint), says("A"), says("A"))) as server:
-        answers = dict(chat(server, concurrency=1).answer(asks(3)))
+    behave = in_turn(complains(status, complaint), says("A"), says("A"))
+    with ChatServer(behave) as server:
+        answers = ask_questions(server, 3, concurrency=1)
     assert isinstance(answers[0], Refusal)
     assert complaint in answers[0].why
-    assert (answers[1].choice, answers[2].choice) == (0, 0)
+    assert answers[1].choice == 0
+    assert answers[2].choice == 0
     assert len(server.bodies) == 3
 
 
 def test_a_reply_that_may_not_be_so_long_is_an_error_of_the_settings():
     complaint = "max_tokens is too large: 5000. This model supports at most 4096 completion tokens"
-    with ChatServer(in_turn(complains(400, complaint))) as server, pytest.raises(BadInput, match="at most 4096"):
-        list(chat(server).answer(asks(1)))
+    behave = in_turn(complains(400, complaint))
+    with ChatServer(behave) as server, pytest.raises(BadInput, match="at most 4096"):
+        ask_once(server)
 
 
 @pytest.mark.parametrize(
     ("status", "way_out"), [(400, ""), (401, "check the API key"), (403, "check the API key"), (404, "model's name")]
 )
 def test_what_will_never_succeed_fails_at_once_with_what_the_server_says(status, way_out):
-    with ChatServer(in_turn(complains(status, "something is\nwrong"))) as server, pytest.raises(BadInput) as failure:
-        list(chat(server, logprobs="off").answer(asks(3)))
-    said = str(failure.value)
-    assert said.startswith(f"{server.url}/chat/completions: status {status}: something is wrong")
-    assert way_out in said
-    assert "\n" not in said
+    behave = in_turn(complains(status, "something is\nwrong"))
+    with ChatServer(behave) as server, pytest.raises(BadInput) as failure:
+        ask_questions(server, 3, logprobs="off")
+    message = str(failure.value)
+    assert message.startswith(f"{server.url}/chat/completions: status {status}: something is wrong")
+    assert way_out in message
+    assert "\n" not in message
     assert len(server.bodies) == 1
 
 
@@ -403,8 +455,10 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, capfd):
         with pytest.raises(BadInput) as failure:
             list(model.answer(asks(1)))
     assert server.keys == ["Bearer sk-very-secret"]
-    shown = [str(failure.value), repr(failure.value), model.spec, model.fingerprint, model.plan, *capfd.readouterr()]
-    assert not any("secret" in text for text in shown)
+    texts_of_error = [str(failure.value), repr(failure.value)]
+    texts_of_model = [model.spec, model.fingerprint, model.plan]
+    texts_shown = [*texts_of_error, *texts_of_model, *capfd.readouterr()]
+    assert not any("secret" in text for text in texts_shown)
 
 
 @pytest.mark.parametrize("status", [401, 500])
@@ -412,7 +466,7 @@ def test_no_part_of_the_key_is_shown_where_a_long_complaint_is_cut(monkeypatch, 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     behave = in_turn(complains(status, f"{'no ' * 96}sk-very-secret"))
     with ChatServer(behave) as server, pytest.raises(BadInput) as error:
-        list(chat(server, retries=1, delay=0.01).answer(asks(1)))
+        ask_once(server, retries=1, delay=0.01)
     assert "sk-" not in f"{error.value} {caplog.messages}"
 
 
@@ -420,15 +474,15 @@ def test_the_key_may_come_from_another_variable(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
     monkeypatch.setenv("MY_KEY", "right")
     with ChatServer(in_turn(says("A"))) as server:
-        list(chat(server, key_env="MY_KEY").answer(asks(1)))
-        list(chat(server, key_env="").answer(asks(1)))
+        ask_once(server, key_env="MY_KEY")
+        ask_once(server, key_env="")
     assert server.keys == ["Bearer right", None]
 
 
 def test_too_many_requests_are_tried_again_when_the_server_says(simulated):
     busy = complains(429, "slow down", Retry_After="30")
     server = simulated(in_turn(busy, says("A")))
-    assert dict(chat(server, delay=2).answer(asks(1)))[0].choice == 0
+    assert ask_once(server, delay=2).choice == 0
     assert 30 <= server.times[1] - server.times[0] <= 32
 
 
@@ -437,13 +491,14 @@ def test_a_server_that_asks_to_come_back_tomorrow_is_not_waited_for(simulated, a
     tomorrow = format_datetime(BEGIN + timedelta(days=1), usegmt=True)
     quota = complains(429, "quota", Retry_After=tomorrow if as_date else "86400")
     with pytest.raises(BadInput, match="status 429: quota; it asks us to wait 86400 s"):
-        list(chat(simulated(in_turn(quota))).answer(asks(1)))
+        ask_once(simulated(in_turn(quota)))
 
 
 def test_a_server_that_names_a_date_is_asked_again_then(simulated):
     soon = format_datetime(BEGIN + timedelta(seconds=90), usegmt=True)
-    server = simulated(in_turn(complains(429, "slow down", Retry_After=soon), says("A")))
-    assert dict(chat(server, delay=0).answer(asks(1)))[0].choice == 0
+    busy = complains(429, "slow down", Retry_After=soon)
+    server = simulated(in_turn(busy, says("A")))
+    assert ask_once(server, delay=0).choice == 0
     assert server.times == [0, 90]
 
 
@@ -452,10 +507,12 @@ def test_random_refusals_use_up_no_tries_as_long_as_others_are_answered(status):
     chance = random.Random(0)
 
     def behave(number, body):
-        return complains(status, "slow down") if number and chance.random() < 0.5 else says("A")
+        if number and chance.random() < 0.5:
+            return complains(status, "slow down")
+        return says("A")
 
     with ChatServer(behave) as server:
-        answers = dict(chat(server, retries=1).answer(asks(60)))
+        answers = ask_questions(server, 60, retries=1)
     assert len(answers) == 60
 
 
@@ -465,30 +522,34 @@ def test_a_server_that_is_asked_too_much_is_asked_less_at_once(simulated):
         return replace(response, pause=0.005)
 
     server = simulated(behave)
-    assert len(dict(chat(server, concurrency=32, delay=0.01).answer(asks(200)))) == 200
+    replies = ask_questions(server, 200, concurrency=32, delay=0.01)
+    assert len(replies) == 200
     assert len(server.bodies) < 400  # some 300; were it not asked less, more than 600
 
 
 def test_a_server_that_only_refuses_is_given_up_after_a_while(simulated):
     server = simulated(in_turn(complains(429, "slow down")))
     with pytest.raises(BadInput, match="send fewer"):
-        list(chat(server).answer(asks(5)))
+        ask_questions(server, 5)
     assert PATIENCE < server.times[-1] <= PATIENCE + 2 * LONGEST_PAUSE
 
 
 def test_whoever_waits_for_a_server_that_does_not_answer_is_told_so_once(caplog):
     with pytest.raises(BadInput, match="given up after 3 tries"):
         list(load_model("chat:tiny@http://127.0.0.1:1/v1?retries=2&delay=0.01").answer(asks(5)))
-    (told,) = caplog.messages
-    assert told.startswith("http://127.0.0.1:1/v1/chat/completions: ")
-    assert told.endswith("; trying again")
+    (message,) = caplog.messages
+    assert message.startswith("http://127.0.0.1:1/v1/chat/completions: ")
+    assert message.endswith("; trying again")
 
 
 def test_requests_that_fail_side_by_side_are_told_once_and_so_is_a_server_that_loads_its_model(caplog):
-    with ChatServer(in_turn(*[complains(503, "loading model")] * 3, says("A"))) as server:
+    loading = complains(503, "loading model")
+    with ChatServer(in_turn(loading, loading, loading, says("A"))) as server:
         model = chat(server, delay=0.01)
         assert len(dict(model.answer(asks(5)))) == 5
-    assert [told.partition(": ")[2] for told in caplog.messages] == ["status 503: loading model; trying again"]
+    (message,) = caplog.messages
+    _, _, reason = message.partition(": ")
+    assert reason == "status 503: loading model; trying again"
     caplog.clear()
     with pytest.raises(BadInput, match="given up"):  # its answers have shown what it gives: all are asked at once
         list(model.answer(asks(5)))
@@ -498,39 +559,46 @@ def test_requests_that_fail_side_by_side_are_told_once_and_so_is_a_server_that_l
 def test_a_server_that_changes_its_model_in_the_middle_is_named():
     def behave(number, body):
         response = says("A")
-        return Response(payload={**response.payload, "model": "one" if number < 2 else "two"})
+        name = "one" if number < 2 else "two"
+        return Response(payload={**response.payload, "model": name})
 
-    told = "changed its model during the run, from 'one' to 'two'"
-    with ChatServer(behave) as server, pytest.raises(BadInput, match=told):
-        list(chat(server, concurrency=1).answer(asks(9)))
+    message = "changed its model during the run, from 'one' to 'two'"
+    with ChatServer(behave) as server, pytest.raises(BadInput, match=message):
+        ask_questions(server, 9, concurrency=1)
     assert len(server.bodies) in (3, 4)  # the next is sent before a reply is read
 
 
 def test_failures_of_the_server_are_tried_again():
-    with ChatServer(in_turn(complains(500, "oh"), complains(503, "no"), says("A"))) as server:
-        assert dict(chat(server).answer(asks(1)))[0].choice == 0
+    behave = in_turn(complains(500, "oh"), complains(503, "no"), says("A"))
+    with ChatServer(behave) as server:
+        assert ask_once(server).choice == 0
     assert len(server.bodies) == 3
 
 
 def test_pauses_grow_with_each_try_up_to_the_longest(simulated):
-    server = simulated(in_turn(*[complains(500, "oh")] * 8, says("A")))
-    list(chat(server, delay=1, retries=8).answer(asks(1)))
+    failures = [complains(500, "oh")] * 8
+    server = simulated(in_turn(*failures, says("A")))
+    ask_once(server, delay=1, retries=8)
     pauses = [later - earlier for earlier, later in itertools.pairwise(server.times)]
     usual = [1, 2, 4, 8, 16, 32, LONGEST_PAUSE, LONGEST_PAUSE]
-    assert all(0.5 <= pause / length <= 1.5 for pause, length in zip(pauses, usual, strict=True))
+    for pause, length in zip(pauses, usual, strict=True):
+        assert 0.5 <= pause / length <= 1.5
 
 
 def test_patience_ends_after_the_tries_allowed():
-    with ChatServer(in_turn(complains(500, "broken"))) as server, pytest.raises(BadInput) as failure:
-        list(chat(server, retries=2).answer(asks(5)))
+    behave = in_turn(complains(500, "broken"))
+    with ChatServer(behave) as server, pytest.raises(BadInput) as failure:
+        ask_questions(server, 5, retries=2)
     assert len(server.bodies) == 3
     assert "given up after 3 tries: status 500: broken" in str(failure.value)
     assert server.url in str(failure.value)
 
 
 def test_a_reply_that_comes_too_late_is_asked_for_again(simulated):
-    server = simulated(in_turn(replace(says("B"), pause=9), replace(says("A"), pause=1.9)))
-    assert dict(chat(server, timeout=2, delay=0).answer(asks(1)))[0].choice == 0
+    late_reply = replace(says("B"), pause=9)
+    reply_in_time = replace(says("A"), pause=1.9)
+    server = simulated(in_turn(late_reply, reply_in_time))
+    assert ask_once(server, timeout=2, delay=0).choice == 0
     assert server.times == [0, 2]
 
 
@@ -542,7 +610,8 @@ def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody(simulated):
 
     server = simulated(behave)
     free_from = [0.0, 0.0]
-    assert len(dict(chat(server, concurrency=12, timeout=2).answer(asks(13)))) == 13
+    replies = ask_questions(server, 13, concurrency=12, timeout=2)
+    assert len(replies) == 13
     assert len(server.bodies) == 13
     assert server.second == 13 * 0.25, "the last of twelve waited for three seconds"
 
@@ -550,7 +619,7 @@ def test_a_slow_server_is_asked_once_as_long_as_it_answers_somebody(simulated):
 def test_a_server_that_never_replies_in_time_is_named(simulated):
     server = simulated(in_turn(Response(pause=301)))
     with pytest.raises(BadInput, match="no reply within 300 s"):
-        list(chat(server, retries=1).answer(asks(1)))
+        ask_once(server, retries=1)
     assert len(server.bodies) == 2
 
 
@@ -563,27 +632,30 @@ def test_a_server_without_a_reply_is_given_up_in_real_time_too():
 
     with ChatServer(behave) as server:
         with pytest.raises(BadInput, match=r"no reply within 0\.01 s"):
-            list(chat(server, timeout=0.01, retries=1).answer(asks(1)))
+            ask_once(server, timeout=0.01, retries=1)
         is_over.set()
 
 
-@pytest.mark.parametrize(
-    "garbled",
-    [
-        *(b'{"choices": [', b"\xff\xfe", b"", b"<html>Sign in</html>", [1], None, {"choices": []}, {"choices": [{}]}),
-        {"error": {"message": "overloaded"}},
-        says(None, finish="stop").payload,
-        says("B", [("B", {"B": math.nan, "A": -1.0})]).payload,
-    ],
-)
+GARBLED_PAYLOADS = [
+    *(b'{"choices": [', b"\xff\xfe", b"", b"<html>Sign in</html>", [1], None, {"choices": []}, {"choices": [{}]}),
+    {"error": {"message": "overloaded"}},
+    says(None, finish="stop").payload,
+    says("B", [("B", {"B": math.nan, "A": -1.0})]).payload,
+]
+
+
+@pytest.mark.parametrize("garbled", GARBLED_PAYLOADS)
 def test_a_malformed_reply_counts_as_a_failed_try(garbled):
-    with ChatServer(in_turn(Response(payload=garbled), says("A"))) as server:
-        assert dict(chat(server).answer(asks(1)))[0].choice == 0
-    with (
-        ChatServer(in_turn(Response(payload=garbled))) as server,
-        pytest.raises(BadInput, match="not a valid answer"),
-    ):
-        list(chat(server, retries=1).answer(asks(1)))
+    response = Response(payload=garbled)
+    with ChatServer(in_turn(response, says("A"))) as server:
+        assert ask_once(server).choice == 0
+
+
+@pytest.mark.parametrize("garbled", GARBLED_PAYLOADS)
+def test_replies_that_stay_malformed_end_the_run(garbled):
+    behave = in_turn(Response(payload=garbled))
+    with ChatServer(behave) as server, pytest.raises(BadInput, match="not a valid answer"):
+        ask_once(server, retries=1)
 
 
 @pytest.mark.parametrize(
@@ -596,7 +668,7 @@ def test_a_malformed_reply_counts_as_a_failed_try(garbled):
 )
 def test_a_refusal_chooses_nothing_and_keeps_its_text(response, text, why):
     with ChatServer(in_turn(response)) as server:
-        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, None, text, why)}
+        assert ask_once(server) == Reply(None, None, text, why)
 
 
 QUESTION = Ask("Question: Which?\nA. the jug\nB. the cup\nAnswer:", LETTERS, VESSELS)
@@ -605,8 +677,9 @@ QUESTION = Ask("Question: Which?\nA. the jug\nB. the cup\nAnswer:", LETTERS, VES
 @pytest.mark.parametrize("style", THOUGHTS_WRITTEN)
 def test_a_thought_does_not_count_and_is_kept(style):
     with ReasoningServer(style) as server:
-        ((_, reply),) = chat(server).answer([QUESTION])
-    assert (reply.choice, reply.why) == (0, None)
+        reply = answer_question(chat(server), QUESTION)
+    assert reply.choice == 0
+    assert reply.why is None
     assert "It may be B. Wait, no." in reply.text
     assert reply.text.endswith("A")
 
@@ -621,25 +694,30 @@ def test_a_thought_does_not_count_and_is_kept(style):
     ],
 )
 def test_a_thought_in_parts_is_kept_like_any_other(content, message):
-    with ChatServer(in_turn(says(content, finish="stop", **message))) as server:
-        assert dict(chat(server).answer(asks(1))) == {0: Reply(None, 0, "<think>\nIs it B?\n</think>\n\nA")}
+    response = says(content, finish="stop", **message)
+    with ChatServer(in_turn(response)) as server:
+        assert ask_once(server) == Reply(None, 0, "<think>\nIs it B?\n</think>\n\nA")
 
 
 @pytest.mark.parametrize("content", [None, ""])
 def test_more_tokens_are_not_advised_where_a_reply_that_is_all_thought_was_not_cut_off(content):
-    with ChatServer(in_turn(says(content, finish="stop", reasoning_content="The answer is A"))) as server:
-        ((_, reply),) = chat(server).answer(asks(1))
-    assert (reply.choice, reply.why) == (None, ALL_THOUGHT)
+    response = says(content, finish="stop", reasoning_content="The answer is A")
+    with ChatServer(in_turn(response)) as server:
+        reply = ask_once(server)
+    assert reply.choice is None
+    assert reply.why == ALL_THOUGHT
 
 
 @pytest.mark.parametrize("style", THOUGHTS_WRITTEN)
 def test_a_thought_that_does_not_finish_is_an_abstention_of_its_own(style):
     with ReasoningServer(style, length=40) as server:
-        ((_, short),) = chat(server, max_tokens=20).answer([QUESTION])
-        ((_, long),) = chat(server, max_tokens=41).answer([QUESTION])
-    assert (short.choice, short.why) == (None, UNFINISHED)
+        short = answer_question(chat(server, max_tokens=20), QUESTION)
+        long = answer_question(chat(server, max_tokens=41), QUESTION)
+    assert short.choice is None
+    assert short.why == UNFINISHED
     assert "Well, Well," in short.text
-    assert (long.choice, long.why) == (0, None)
+    assert long.choice == 0
+    assert long.why is None
 
 
 @pytest.mark.parametrize(
@@ -661,41 +739,58 @@ def test_what_is_said_after_a_thought_is_the_answer(text, choice):
     assert choice_in(text, LETTERS, VESSELS) == choice
 
 
-def reread(reading, kept):
-    """What becomes of replies that were kept under an earlier reading; nobody could be asked again."""
+LIKELY = (-1.0, -2.0)
+
+
+def reread(version, replies):
+    """Read replies again that were kept under the earlier reading `version`; no server can be asked.
+
+    Each row holds the log-probabilities, the choice and the reason of an abstention.
+    """
     model = load_model("chat:tiny@http://127.0.0.1:1/v1?retries=0")
+    earlier = model.earlier[version - 1]
     with Cache() as cache:
-        for request, answer in kept.items():
-            cache.keep(key_of(model.earlier[reading - 1], request), answer)
-        answers = answer_all(model, kept, cache)
-    return [(answer.logprobs, answer.choice, answer.why) for answer in map(answers.get, kept)]
+        for request, reply in replies.items():
+            cache.keep(key_of(earlier, request), reply)
+        answers = answer_all(model, replies, cache)
+    read_again = [answers.get(request) for request in replies]
+    return [(reply.logprobs, reply.choice, reply.why) for reply in read_again]
 
 
 def test_replies_kept_before_thoughts_were_told_from_answers_are_read_anew():
-    kept = {
-        Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
-        Ask("two", LETTERS): Reply((-1.0, -2.0), 0, "The answer is A? No.</think>B"),
+    replies = {
+        Ask("one", LETTERS): Reply(LIKELY, 0, "A"),
+        Ask("two", LETTERS): Reply(LIKELY, 0, "The answer is A? No.</think>B"),
         Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?"),
     }
-    assert reread(1, kept) == [((-1.0, -2.0), 0, None), (None, 1, None), (None, None, UNFINISHED)]
+    expected = [(LIKELY, 0, None), (None, 1, None), (None, None, UNFINISHED)]
+    assert reread(1, replies) == expected
 
 
 def test_replies_kept_before_their_language_was_read_are_read_anew():
-    kept = {
-        Ask("one", LETTERS): Reply((-1.0, -2.0), 0, "A"),
+    replies = {
+        Ask("one", LETTERS): Reply(LIKELY, 0, "A"),
         Ask("two", LETTERS): Reply(None, None, "答えはBです。"),
         Ask("three", LETTERS): Reply(None, None, "<think>The answer is A?", UNFINISHED),
-        Ask("four", LETTERS): Reply((-1.0, -2.0), 0, "<think>B?</think>A"),
+        Ask("four", LETTERS): Reply(LIKELY, 0, "<think>B?</think>A"),
     }
-    likely = (-1.0, -2.0)
-    assert reread(2, kept) == [(likely, 0, None), (None, 1, None), (None, None, UNFINISHED), (likely, 0, None)]
+    expected = [(LIKELY, 0, None), (None, 1, None), (None, None, UNFINISHED), (LIKELY, 0, None)]
+    assert reread(2, replies) == expected
 
 
 def test_other_marks_of_thoughts_can_be_named():
-    plans = says("<plan>The answer is A?</plan> B"), says("<plan>The answer is A?", finish="length")
-    with ChatServer(in_turn(*plans)) as server:
-        replies = dict(chat(server, thoughts="<plan>,</plan>", concurrency=1).answer(asks(2)))
-    assert [(reply.choice, reply.why) for _, reply in sorted(replies.items())] == [(1, None), (None, UNFINISHED)]
+    finished = says("<plan>The answer is A?</plan> B")
+    cut_off = says("<plan>The answer is A?", finish="length")
+    with ChatServer(in_turn(finished, cut_off)) as server:
+        replies = ask_questions(server, 2, thoughts="<plan>,</plan>", concurrency=1)
+    assert sorted(replies) == [0, 1]
+    assert replies[0].choice == 1
+    assert replies[0].why is None
+    assert replies[1].choice is None
+    assert replies[1].why == UNFINISHED
+
+
+def test_marks_of_thoughts_are_a_pair():
     with pytest.raises(BadInput, match="expected OPEN,CLOSE"):
         load_model("chat:tiny@http://host/v1?thoughts=plan")
 
@@ -708,68 +803,98 @@ def test_other_marks_of_thoughts_can_be_named():
     ],
 )
 def test_a_reply_that_is_cut_off_has_answered_only_if_it_began_with_the_answer(text, choice):
-    with ChatServer(in_turn(says(text, finish="length"))) as server:
-        ((_, reply),) = chat(server).answer(asks(1))
-    assert (reply.choice, reply.why) == (choice, UNFINISHED if choice is None else None)
+    response = says(text, finish="length")
+    with ChatServer(in_turn(response)) as server:
+        reply = ask_once(server)
+    why = UNFINISHED if choice is None else None
+    assert reply.choice == choice
+    assert reply.why == why
 
 
-@pytest.mark.parametrize("with_thought", [True, False])
-def test_log_probabilities_are_those_of_the_answer_after_the_thought(with_thought):
-    thought = [("B", {"B": -0.5, "A": -1.0}), ("?", {"?": -0.1, "!": -3.0}), ("</think>", {"</think>": 0.0, "x": -9.0})]
-    tokens = [*(thought if with_thought else ()), ("\n\n", {"\n\n": 0.0, "x": -9.0}), *SURE_OF_B]
-    text = "B?</think>\n\nB" if with_thought else "\n\nB"
-    more = {} if with_thought else {"reasoning_content": "B?"}
-    with ChatServer(in_turn(says(text, tokens, **more))) as server:
-        ((_, reply),) = chat(server).answer(asks(1))
+THOUGHT_TOKENS = [
+    ("B", {"B": -0.5, "A": -1.0}),
+    ("?", {"?": -0.1, "!": -3.0}),
+    ("</think>", {"</think>": 0.0, "x": -9.0}),
+]
+ANSWER_TOKENS = [("\n\n", {"\n\n": 0.0, "x": -9.0}), *SURE_OF_B]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        says("B?</think>\n\nB", [*THOUGHT_TOKENS, *ANSWER_TOKENS]),
+        says("\n\nB", ANSWER_TOKENS, reasoning_content="B?"),
+    ],
+    ids=["thought in the text", "thought beside the text"],
+)
+def test_log_probabilities_are_those_of_the_answer_after_the_thought(response):
+    with ChatServer(in_turn(response)) as server:
+        reply = ask_once(server)
     assert reply.logprobs[0] == pytest.approx(-3)
 
 
 def sure_if_asked(body):
-    """A reply with log-probabilities where they were asked for."""
-    return says("B", SURE_OF_B if "logprobs" in body else None)
+    """Make a reply with log-probabilities if the request asks for them."""
+    tokens_of_reply = SURE_OF_B if "logprobs" in body else None
+    return says("B", tokens_of_reply)
+
+
+def indices_with_logprobs(replies):
+    """Indices of the replies that have log-probabilities, in order."""
+    return sorted(index for index, reply in replies.items() if reply.logprobs is not None)
 
 
 @pytest.mark.parametrize("first", [says(None), says(None, refusal="No.")])
 def test_a_first_reply_that_answers_nothing_does_not_settle_the_question_of_log_probabilities(first):
-    with ChatServer(lambda number, body: sure_if_asked(body) if number else first) as server:
-        replies = dict(chat(server).answer(asks(3)))
-    assert [replies[i].logprobs is not None for i in range(3)] == [False, True, True]
+    def behave(number, body):
+        return sure_if_asked(body) if number else first
+
+    with ChatServer(behave) as server:
+        replies = ask_questions(server, 3)
+    assert sorted(replies) == [0, 1, 2]
+    assert indices_with_logprobs(replies) == [1, 2]
 
 
 def test_one_later_reply_without_log_probabilities_does_not_end_them():
-    with ChatServer(lambda number, body: says("B") if number == 1 else sure_if_asked(body)) as server:
+    def behave(number, body):
+        return says("B") if number == 1 else sure_if_asked(body)
+
+    with ChatServer(behave) as server:
         model = chat(server, concurrency=1)
         replies = dict(model.answer(asks(4)))
-    assert [replies[i].logprobs is not None for i in range(4)] == [True, False, True, True]
+    assert sorted(replies) == [0, 1, 2, 3]
+    assert indices_with_logprobs(replies) == [0, 2, 3]
     assert model.plan == "by log-probabilities"
 
 
 def test_several_complaints_about_one_parameter_change_it_once():
-    four = threading.Barrier(4, timeout=HANGS)
+    four_requests = threading.Barrier(4, timeout=HANGS)
 
     def behave(number, body):
         if number == 0 or "max_tokens" not in body:
             return says("B", SURE_OF_B)
-        four.wait()  # all are sent before the first complaint comes back
+        four_requests.wait()  # all are sent before the first complaint comes back
         return complains(400, "'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
 
     with ChatServer(behave) as server:
         model = chat(server, concurrency=4)
-        assert len(list(model.answer(asks(9)))) == 9
+        replies = dict(model.answer(asks(9)))
+    assert len(replies) == 9
     assert server.bodies[-1]["max_completion_tokens"] == 512
     assert model.plan == "by log-probabilities; max_tokens is sent as max_completion_tokens"
 
 
 def test_requests_are_sent_several_at_once():
-    four = threading.Barrier(4, timeout=HANGS)
+    four_requests = threading.Barrier(4, timeout=HANGS)
 
     def behave(number, body):
         if number > 0:  # the first goes alone, the other twelve by fours or not at all
-            four.wait()
+            four_requests.wait()
         return says("A")
 
     with ChatServer(behave) as server:
-        assert sorted(index for index, _ in chat(server, concurrency=4).answer(asks(13))) == list(range(13))
+        replies = ask_questions(server, 13, concurrency=4)
+    assert sorted(replies) == list(range(13))
     assert server.most_at_once == 4
 
 
@@ -783,7 +908,8 @@ def test_answers_come_as_soon_as_they_are_known_whatever_their_order():
 
     order = []
     with ChatServer(behave) as server:
-        for index, _ in chat(server, concurrency=2).answer(asks(4)):
+        model = chat(server, concurrency=2)
+        for index, _ in model.answer(asks(4)):
             order.append(index)
             if index == 3:
                 last_is_answered.set()
@@ -802,13 +928,15 @@ def test_a_server_that_dies_half_way_loses_nothing_that_was_answered(simulated):
         for index, reply in model.answer(questions):
             answered[index] = reply
     assert sorted(answered) == [0, 1, 2]
-    assert f"{server.url}/chat/completions: given up after 3 tries" in str(failure.value)
-    assert "run again" in str(failure.value)
+    message = str(failure.value)
+    assert f"{server.url}/chat/completions: given up after 3 tries" in message
+    assert "run again" in message
 
-    missing = [index for index in range(6) if index not in answered]
+    missing_indices = [index for index in range(6) if index not in answered]
+    missing_questions = [questions[index] for index in missing_indices]
     again = simulated(lambda number, body: says("B", SURE_OF_B))
-    for index, reply in model.answer([questions[index] for index in missing]):
-        answered[missing[index]] = reply
+    for position, reply in model.answer(missing_questions):
+        answered[missing_indices[position]] = reply
     assert sorted(answered) == list(range(6))
     assert len(again.bodies) == 3
 
@@ -819,7 +947,7 @@ def client_threads():
 
 @pytest.fixture
 def stubborn():
-    """A behaviour that answers the first request, and no other before the test ends."""
+    """Make a behaviour that answers the first request, and no other before the test ends."""
     is_over = threading.Event()
 
     def behave(number, body):
@@ -856,7 +984,7 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
 
     with ChatServer(interrupt) as server:
         with pytest.raises(KeyboardInterrupt):
-            list(chat(server).answer(asks(20)))
+            ask_questions(server, 20)
         assert not client_threads()
 
 
@@ -864,7 +992,7 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
 
 
 @pytest.mark.parametrize(
-    ("spec", "says_what"),
+    ("spec", "message"),
     [
         ("chat:", "expected MODEL@URL"),
         (
@@ -882,10 +1010,10 @@ def test_an_interrupt_stops_the_run_at_once(request, stubborn):
         ("chat:tiny@http://host/v1?key_env=sk-123", "option key_env: no environment variable of that name is set"),
     ],
 )
-def test_a_wrong_spec_is_said_in_one_line(spec, says_what):
+def test_a_wrong_spec_is_said_in_one_line(spec, message):
     with pytest.raises(BadInput) as failure:
         load_model(spec)
-    assert says_what in str(failure.value)
+    assert message in str(failure.value)
     assert "sk-123" not in str(failure.value)
 
 
@@ -914,14 +1042,14 @@ def test_the_model_is_what_stands_before_the_last_at_sign():
 
 
 def test_the_fingerprint_knows_what_changes_answers_and_nothing_else():
-    def fingerprint(options="", place="tiny@http://host/v1"):
-        return load_model(f"chat:{place}?{options}").fingerprint
+    def fingerprint(options="", address="tiny@http://host/v1"):
+        return load_model(f"chat:{address}?{options}").fingerprint
 
     plain = fingerprint()
     for change in ("temperature=1", "max_tokens=9", "logprobs=off", "seed=1", "system=Hm"):
         assert fingerprint(change) != plain
-    assert fingerprint(place="tiny@http://host2/v1") != plain
-    assert fingerprint(place="big@http://host/v1") != plain
+    assert fingerprint(address="tiny@http://host2/v1") != plain
+    assert fingerprint(address="big@http://host/v1") != plain
     assert fingerprint("concurrency=1&timeout=9&retries=1&delay=9") == plain
 
 

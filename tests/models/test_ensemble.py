@@ -14,71 +14,102 @@ from winokit.problem import Dataset, Problem
 REQUEST = Continuation("The cup", " slid fast.")
 WORDS = (Piece(0, 5, math.log(0.5)), Piece(5, 11, math.log(0.2)))
 # The same words in other tokens: " sl|id| fast|."
-TOKENS = (
-    Piece(0, 3, math.log(0.5)),
-    Piece(3, 5, math.log(0.2)),
-    Piece(5, 10, math.log(0.8)),
-    Piece(10, 11, math.log(0.5)),
-)
+PART_OF_SLID = Piece(3, 5, math.log(0.2))
+TOKENS = (Piece(0, 3, math.log(0.5)), PART_OF_SLID, Piece(5, 10, math.log(0.8)), Piece(10, 11, math.log(0.5)))
+CUP = Problem("The cup hit the tray because ", " slid.", ("the cup", "the tray"), 0, "it")
 
 
-def combined(how):
+def combine_answers(way):
+    """Pieces of two members that read the same words in different tokens, combined in some way."""
     members = [FakeModel({REQUEST: WORDS}), FakeModel({REQUEST: TOKENS})]
-    ((_, answer),) = EnsembleModel("e", members, how).answer([REQUEST])
-    return answer
+    ensemble = EnsembleModel("e", members, way)
+    ((_, pieces),) = ensemble.answer([REQUEST])
+    return pieces
+
+
+def probabilities_of(pieces):
+    return [math.exp(piece.logprob) for piece in pieces]
 
 
 def test_the_mean_of_word_probabilities_is_taken_before_the_product():
-    answer = combined("probability")
-    assert [math.exp(piece.logprob) for piece in answer] == pytest.approx([(0.5 + 0.1) / 2, (0.2 + 0.4) / 2])
-    assert [(piece.start, piece.end) for piece in answer] == [(0, 5), (5, 11)]
+    pieces = combine_answers("probability")
+    spans = [(piece.start, piece.end) for piece in pieces]
+    mean_of_first = (0.5 + 0.1) / 2
+    mean_of_second = (0.2 + 0.4) / 2
+    assert probabilities_of(pieces) == pytest.approx([mean_of_first, mean_of_second])
+    assert spans == [(0, 5), (5, 11)]
 
 
 def test_the_mean_of_log_probabilities_is_the_geometric_one():
-    assert [math.exp(piece.logprob) for piece in combined("logprob")] == pytest.approx(
-        [math.sqrt(0.05), math.sqrt(0.08)]
-    )
+    pieces = combine_answers("logprob")
+    assert probabilities_of(pieces) == pytest.approx([math.sqrt(0.05), math.sqrt(0.08)])
 
 
 def test_unlikely_words_do_not_underflow():
-    tiny = FakeModel({REQUEST: (Piece(0, 11, -2000.0),)})
-    ((_, (piece, *_)),) = EnsembleModel("e", [tiny, tiny]).answer([REQUEST])
+    pieces = (Piece(0, 11, -2000.0),)
+    member = FakeModel({REQUEST: pieces})
+    ensemble = EnsembleModel("e", [member, member])
+    ((_, (piece, *_)),) = ensemble.answer([REQUEST])
     assert piece.logprob == pytest.approx(-2000)
 
 
-def test_votes_are_counted_and_a_split_is_a_tie():
-    cup = Problem("The cup hit the tray because ", " slid.", ("the cup", "the tray"), 0, "it")
-    contexts = ["The cup hit the tray because the cup", "The cup hit the tray because the tray"]
+def make_voter(logprob_of_cup, logprob_of_tray):
+    """Make a model that gives the rest of the sentence these log-probabilities after each candidate."""
+    after_cup = Continuation("The cup hit the tray because the cup", " slid.")
+    after_tray = Continuation("The cup hit the tray because the tray", " slid.")
+    pieces_of_cup = (Piece(0, 6, logprob_of_cup),)
+    pieces_of_tray = (Piece(0, 6, logprob_of_tray),)
+    return FakeModel({after_cup: pieces_of_cup, after_tray: pieces_of_tray})
 
-    def voter(first, second):
-        answers = {Continuation(c, " slid."): (Piece(0, 6, v),) for c, v in zip(contexts, (first, second), strict=True)}
-        return FakeModel(answers)
 
-    likes_cup = voter(-1, -9)
-    likes_tray = voter(-2, -1)
-    (made,) = score(
-        Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray, likes_tray], "vote"), ScoringPlan("partial")
-    )
-    assert (made.scores, made.prediction) == ((1 / 3, 2 / 3), 1)
-    (tied,) = score(Dataset([cup]), EnsembleModel("e", [likes_cup, likes_tray], "vote"), ScoringPlan("partial"))
-    assert (tied.prediction, tied.why) == (None, "a tie")
+def predict_by_vote(members):
+    """Prediction of an ensemble that votes on the one problem."""
+    (prediction,) = score(Dataset([CUP]), EnsembleModel("e", members, "vote"), ScoringPlan("partial"))
+    return prediction
+
+
+LIKES_CUP = make_voter(-1, -9)
+LIKES_TRAY = make_voter(-2, -1)
+
+
+def test_votes_are_counted():
+    prediction = predict_by_vote([LIKES_CUP, LIKES_TRAY, LIKES_TRAY])
+    assert prediction.scores == (1 / 3, 2 / 3)
+    assert prediction.prediction == 1
+
+
+def test_a_split_vote_is_a_tie():
+    prediction = predict_by_vote([LIKES_CUP, LIKES_TRAY])
+    assert prediction.prediction is None
+    assert prediction.why == "a tie"
 
 
 def test_members_that_share_nothing_are_refused():
+    continuer = FakeModel({REQUEST: WORDS})
+    filler = FakeModel({Fill("a", "b", "c"): WORDS})
     with pytest.raises(BadInput, match="no kind of answer in common"):
-        EnsembleModel("e", [FakeModel({REQUEST: WORDS}), FakeModel({Fill("a", "b", "c"): WORDS})])
+        EnsembleModel("e", [continuer, filler])
 
 
 def test_an_ensemble_is_loaded_from_its_spec():
     model = load_model("ensemble:random+random?combine=logprob")
-    assert (len(model.members), model.combine, model.spec) == (2, "logprob", "ensemble:random+random?combine=logprob")
+    assert len(model.members) == 2
+    assert model.combine == "logprob"
+    assert model.spec == "ensemble:random+random?combine=logprob"
+    assert model.combine == "logprob"
+
+
+def test_an_ensemble_has_two_members_at_least():
     with pytest.raises(BadInput, match="two or more models"):
         load_model("ensemble:random")
+
+
+def test_an_unknown_way_to_combine_is_refused():
     with pytest.raises(UnknownName, match="Known: logprob, probability, vote"):
         load_model("ensemble:random+random?combine=mean")
 
 
 def test_the_fingerprint_names_every_member():
-    one = load_model("ensemble:random+random")
-    other = load_model("ensemble:random+random?combine=logprob")
-    assert one.fingerprint != other.fingerprint
+    by_default = load_model("ensemble:random+random")
+    by_logprob = load_model("ensemble:random+random?combine=logprob")
+    assert by_default.fingerprint != by_logprob.fingerprint

@@ -1,4 +1,4 @@
-"""The client between models and servers: what HTTP allows a server to answer, and what it may do wrong."""
+"""The HTTP client copes with all that HTTP allows a server to answer, and with what a server may do wrong."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ from winokit.models.http_client import CannotConnect, ExchangeFailed, NotConnect
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch):
+def _clear_environment(monkeypatch):
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -28,30 +28,30 @@ def _environment(monkeypatch):
 
 @contextmanager
 def saying(*replies, host="127.0.0.1"):
-    """A server that sends raw bytes, a reply for each request, all on the first connection and then closes it."""
+    """Serve raw bytes, a reply for each request on the first connection, which is then closed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = create_server((host, 0), family=family)
-    asked = []
+    requests_seen = []
 
     def serve():
         connection, _ = listening.accept()
         with connection:
             for reply in replies:
-                asked.append(connection.recv(65536))
+                requests_seen.append(connection.recv(65536))
                 connection.sendall(reply)
 
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        shown = f"[{host}]" if ":" in host else host
-        yield f"http://{shown}:{listening.getsockname()[1]}/v1/completions", asked
+        host_in_url = f"[{host}]" if ":" in host else host
+        yield f"http://{host_in_url}:{listening.getsockname()[1]}/v1/completions", requests_seen
     finally:
         thread.join()
         listening.close()
 
 
 def send(url, *bodies, key=None):
-    """What comes back for each body, one after the other; an error where nothing does."""
+    """Send the bodies one after the other, and return a reply or an error for each."""
     came = []
     with closing(open_client(url, key, 4)) as client:
         for number, body in enumerate(bodies):
@@ -85,7 +85,8 @@ def zipped(raw):
 def test_a_reply_is_read_however_its_end_is_told(raw):
     with saying(raw) as (url, asked):
         (reply,) = send(url, b"{}", key="secret")
-    assert (reply.status, reply.content) == (200, b"{ \n}")
+    assert reply.status == 200
+    assert reply.content == b"{ \n}"
     assert asked[0].startswith(b"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:")
     assert b"Authorization: Bearer secret\r\n" in asked[0]
 
@@ -128,7 +129,7 @@ def test_nobody_there_is_one_too():
 
 
 class Proxy(FakeServer):
-    """Answers whatever it is asked, wherever that is."""
+    """Server that answers every request, whatever its path."""
 
     def respond(self, number, path, body):
         return Response(payload={"asked": path})
@@ -139,15 +140,18 @@ def test_a_proxy_of_the_environment_is_asked_unless_it_says_not_to(monkeypatch):
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
         monkeypatch.setenv("NO_PROXY", "")
         (reply,) = send("http://model.invalid/v1/models", b"{}", key="secret")
-        assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
-        assert (proxy.paths, proxy.keys) == (["http://model.invalid/v1/models"], ["Bearer secret"])
+        assert reply.status == 200
+        assert reply.headers["content-type"] == "application/json"
+        assert proxy.paths == ["http://model.invalid/v1/models"]
+        assert proxy.keys == ["Bearer secret"]
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         (reply,) = send(f"{server.url}/nothing", b"{}")
-        assert (reply.status, len(proxy.paths)) == (404, 1)
+        assert reply.status == 404
+        assert len(proxy.paths) == 1
 
 
 class Tunnel:
-    """A proxy for TLS: it hands bytes on both ways, if it is asked with the right user and password."""
+    """Proxy for TLS that hands bytes on both ways, given the right user and password."""
 
     def __init__(self, credentials=None, answer=None):
         self.credentials = credentials
@@ -157,21 +161,21 @@ class Tunnel:
     def __enter__(self):
         self._listening = create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._accept_clients, daemon=True).start()
         return self
 
     def __exit__(self, *_):
         self._listening.close()
 
-    def _serve(self):
+    def _accept_clients(self):
         while True:
             try:
                 client, _ = self._listening.accept()
             except OSError:
                 return
-            threading.Thread(target=self._connect, args=[client], daemon=True).start()
+            threading.Thread(target=self._open_tunnel, args=[client], daemon=True).start()
 
-    def _connect(self, client):
+    def _open_tunnel(self, client):
         head = client.recv(65536)
         self.asked.append(head)
         if self.answer or (self.credentials and base64.b64encode(self.credentials) not in head):
@@ -180,11 +184,11 @@ class Tunnel:
         host, _, port = head.split()[1].decode().rpartition(":")
         server = socket.create_connection((host.strip("[]"), int(port)))
         client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        threading.Thread(target=self._pump, args=[server, client], daemon=True).start()
-        return self._pump(client, server)
+        threading.Thread(target=self._move_bytes, args=[server, client], daemon=True).start()
+        return self._move_bytes(client, server)
 
     @staticmethod
-    def _pump(source, target):
+    def _move_bytes(source, target):
         with source, target:
             try:
                 while data := source.recv(65536):
@@ -211,7 +215,7 @@ def test_a_proxy_that_is_busy_is_asked_again(monkeypatch):
 
 
 class Secure(CompletionsServer):
-    """A server behind TLS."""
+    """Completions server behind TLS."""
 
     def __init__(self, folder):
         super().__init__()
@@ -274,7 +278,8 @@ def test_tls_goes_through_a_proxy_with_user_and_password_which_sees_no_key(tmp_p
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
         monkeypatch.setenv("HTTPS_PROXY", f"http://ann:p%25w@127.0.0.1:{tunnel.port}")
         (reply,) = send(f"{server.url}/nothing", b"{}", key="sk-secret")
-        assert (reply.status, server.keys) == (404, ["Bearer sk-secret"])
+        assert reply.status == 404
+        assert server.keys == ["Bearer sk-secret"]
     (asked,) = tunnel.asked
     assert asked.startswith(f"CONNECT localhost:{server.port} ".encode())
     assert b"sk-secret" not in asked
@@ -329,14 +334,14 @@ def test_a_redirect_is_a_reply_and_a_cookie_is_not_kept():
 def test_a_post_on_a_connection_that_the_server_has_closed_is_sent_on_a_new_one_once():
     ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
     listening = create_server(("127.0.0.1", 0))
-    asked = []
+    requests_seen = []
     closed = threading.Event()
 
     def serve():
         for _ in range(2):
             connection, _ = listening.accept()
             with connection:
-                asked.append(connection.recv(65536))
+                requests_seen.append(connection.recv(65536))
                 connection.sendall(ok)
             closed.set()
 
@@ -350,7 +355,7 @@ def test_a_post_on_a_connection_that_the_server_has_closed_is_sent_on_a_new_one_
             assert closed.wait(10)
             time.sleep(0.05)  # Until the end of the connection has come here too.
         thread.join()
-    assert len(asked) == 2
+    assert len(requests_seen) == 2
 
 
 def test_a_post_whose_connection_breaks_is_not_sent_twice():
@@ -386,7 +391,8 @@ def test_a_reply_that_is_not_waited_for_any_longer_does_not_come_later():
         client.forget("ticket")
         client.send("ticket", b"{}")
         ((ticket, reply),) = client.replies(10)
-        assert (ticket, reply.status) == ("ticket", 404)
+        assert ticket == "ticket"
+        assert reply.status == 404
         assert client.replies(0.05) == []
 
 

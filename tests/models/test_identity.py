@@ -1,4 +1,4 @@
-"""What a server says of its model: which facts say something, and what happens when it will not say."""
+"""The name that a server gives its model is kept if it says something, and asked for only once."""
 
 import pytest
 from support.servers import ChatServer, CoinServer, FlakyServer, Response, complains, lists_model, says
@@ -12,7 +12,7 @@ MADE = 1_700_000_000
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
+def _set_no_proxy(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
@@ -113,7 +113,9 @@ def test_a_server_that_is_out_of_order_is_asked_again_and_not_taken_for_one_that
     with CoinServer() as server:
         server.models = response
         identity = identify(server)
-        assert (identity.confirmed, identity.reached, server.lookups) == (False, True, 3)
+        assert identity.confirmed is False
+        assert identity.reached is True
+        assert server.lookups == 3
         assert identify(server, "?retries=0").confirmed is False
         assert server.lookups == 4
 
@@ -129,7 +131,8 @@ def test_a_server_that_does_not_say_who_it_is_is_there_all_the_same(response):
     with CoinServer() as server:
         server.models = response
         identity = identify(server, "?delay=0.001&timeout=0.2")
-    assert (identity.confirmed, identity.reached) == (False, True)
+    assert identity.confirmed is False
+    assert identity.reached is True
 
 
 def test_a_key_that_is_needed_is_sent(monkeypatch):

@@ -1,4 +1,4 @@
-"""`completions:` against a real server: llama-cpp-python's, with SmolLM2-135M, which `gguf:` reads in this process.
+"""`completions:` scores with llama-cpp-python's server as `gguf:` does with SmolLM2-135M in this process.
 
 SmolLM2's texts begin without BOS, and there llama-cpp-python 0.3.36 gives each token the numbers of the next place:
 that is refused. With BOS before every text its numbers are right, and `gguf:…?bos=on` says the same.
@@ -24,7 +24,7 @@ FILE = os.environ.get("WINOKIT_SMOLLM2")
 pytestmark = pytest.mark.skipif(not FILE, reason="set WINOKIT_SMOLLM2 to SmolLM2's GGUF file, or to its folder")
 BOS = "<|im_start|>"
 PROBLEMS = int(os.environ.get("WINOKIT_SERVED_PROBLEMS", "40"))
-"""Of WinoGrande dev; the server sorts the whole vocabulary at each token, which takes seconds a problem."""
+"""Number of WinoGrande dev problems: few, since the server sorts the whole vocabulary at each token."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A model that is let go leaves the memory, and says so to whoever asks it again."""
+"""A released model leaves the memory, and says so when it is asked again."""
 
 import weakref
 
@@ -11,55 +11,75 @@ from winokit.errors import BadInput
 from winokit.models.base import Ask, Continuation, Fill
 from winokit.models.registry import load_model, release
 
+NORA_LEFT = Continuation("Nora", " left.")
+
 
 @pytest.fixture(scope="module")
 def causal(tmp_path_factory):
     return f"hf:{tiny_llama(tmp_path_factory.mktemp('causal'))}"
 
 
-def weights(network: torch.nn.Module) -> list[weakref.ref]:
-    return [weakref.ref(part) for part in (*network.modules(), *network.parameters())]
+def weak_references(*networks: torch.nn.Module) -> list[weakref.ref]:
+    """Weak references to all modules and parameters of the networks."""
+    references = []
+    for network in networks:
+        references += [weakref.ref(module) for module in network.modules()]
+        references += [weakref.ref(parameter) for parameter in network.parameters()]
+    return references
+
+
+def assert_all_gone(references: list[weakref.ref]) -> None:
+    assert references
+    assert not any(reference() is not None for reference in references)
 
 
 def test_nothing_keeps_a_causal_model_that_was_let_go(causal):
     model = load_model(causal)
-    list(model.answer([Continuation("Nora", " left."), Ask("Nora", ("left", "fell"))]))
-    known = (model.fingerprint, model.plan, model.notes)
-    held = weights(model.reader.network)
+    question = Ask("Nora", ("left", "fell"))
+    list(model.answer([NORA_LEFT, question]))
+    fingerprint = model.fingerprint
+    plan = model.plan
+    notes = model.notes
+    references = weak_references(model.reader.network)
     release(model)
-    assert not any(part() is not None for part in held)
-    assert (model.fingerprint, model.plan, model.notes) == known
+    assert_all_gone(references)
+    assert model.fingerprint == fingerprint
+    assert model.plan == plan
+    assert model.notes == notes
     with pytest.raises(BadInput, match="was released; load it again"):
-        list(model.answer([Continuation("Nora", " left.")]))
+        list(model.answer([NORA_LEFT]))
 
 
 def test_nothing_keeps_a_model_that_was_spread(causal):
     model = load_model(f"{causal}?device_map=auto&max_memory=cpu:1KiB")
-    list(model.answer([Continuation("Nora", " left.")]))
-    held = weights(model.reader.network)
+    list(model.answer([NORA_LEFT]))
+    references = weak_references(model.reader.network)
     release(model)
-    assert not any(part() is not None for part in held)
+    assert_all_gone(references)
 
 
 def test_nothing_keeps_a_masked_model_that_was_let_go(tmp_path):
     model = load_model(f"hf:{tiny('bert', tmp_path)}")
-    asked = [Fill("", "the book", " was small")]
-    list(model.answer(asked))
-    held = weights(model.model)
+    fill = Fill("", "the book", " was small")
+    list(model.answer([fill]))
+    references = weak_references(model.model)
     release(model)
-    assert not any(part() is not None for part in held)
+    assert_all_gone(references)
     with pytest.raises(BadInput, match="was released"):
-        list(model.answer(asked))
+        list(model.answer([fill]))
 
 
 def test_an_ensemble_lets_all_its_members_go(causal):
     model = load_model(f"ensemble:{causal}+{causal}?bos=on")
-    held = [part for member in model.members for part in weights(member.reader.network)]
+    networks = [member.reader.network for member in model.members]
+    references = weak_references(*networks)
+    networks.clear()
     release(model)
-    assert not any(part() is not None for part in held)
+    assert_all_gone(references)
 
 
 def test_a_model_with_nothing_to_free_is_released_all_the_same():
     model = load_model("random")
     release(model)
-    assert list(model.answer([]) or ()) == []
+    answers = list(model.answer([]) or ())
+    assert answers == []

@@ -1,4 +1,4 @@
-"""A hundred replies of every kind, and what each means: the table by which the one reader of replies is judged."""
+"""A table of a hundred replies of every kind says what the one reader of replies makes of each."""
 
 import re
 
@@ -129,14 +129,16 @@ READ = [
 ]
 
 
-def read(problem, reply):
+def read_reply(problem, reply):
+    """Index of the candidate that a reply names, or None."""
     language = "de" if problem is GERMAN else "en"
-    return named_in(reply, problem.candidates, language, FilledText.of(problem.before, problem.after))
+    text = FilledText.of(problem.before, problem.after)
+    return named_in(reply, problem.candidates, language, text)
 
 
 @pytest.mark.parametrize(("problem", "reply", "meaning"), READ)
 def test_a_reply_means_what_it_says(problem, reply, meaning):
-    assert read(problem, reply) == meaning
+    assert read_reply(problem, reply) == meaning
 
 
 def test_the_table_has_a_hundred_replies():
@@ -145,7 +147,8 @@ def test_the_table_has_a_hundred_replies():
 
 def test_options_that_differ_in_marks_alone_are_told_by_these():
     names = ("resign", "re-sign")
-    assert [choice_in(name, names) for name in names] == [0, 1]
+    choices = [choice_in(name, names) for name in names]
+    assert choices == [0, 1]
     assert choice_in("It is resign, I think", names) is None
 
 
@@ -154,18 +157,26 @@ def test_accents_marks_and_case_do_not_count():
 
 
 def test_nothing_is_compiled_for_a_reply(monkeypatch):
-    read(VESSELS, "warm up: the cup")
-    read(GERMAN, "warm up: der Koffer")
-    compiled = []
+    read_reply(VESSELS, "warm up: the cup")
+    read_reply(GERMAN, "warm up: der Koffer")
+    patterns_compiled = []
     look_up = re._compile
-    monkeypatch.setattr(re, "_compile", lambda *args: compiled.append(args) or look_up(*args))
+
+    def note_pattern(*arguments):
+        patterns_compiled.append(arguments)
+        return look_up(*arguments)
+
+    monkeypatch.setattr(re, "_compile", note_pattern)
     for number in range(50):
         names = (f"the {number} jugs", f"{number} cups")
-        for reply in (f"I think {number} cups, since the {number} jugs pour", "The answer is not 2", "1) jugs 2) cups"):
-            named_in(reply, names, "en", FilledText.of(f"{number} ", " were full."))
-    assert compiled == []
+        text = FilledText.of(f"{number} ", " were full.")
+        named_in(f"I think {number} cups, since the {number} jugs pour", names, "en", text)
+        named_in("The answer is not 2", names, "en", text)
+        named_in("1) jugs 2) cups", names, "en", text)
+    assert patterns_compiled == []
 
 
 def test_marks_of_options_in_a_reply_are_no_options():
-    assert choice_in("\ue001", ("A", "B"), (("the jug",), ("the cup",))) is None
+    choice = choice_in("\ue001", ("A", "B"), (("the jug",), ("the cup",)))
+    assert choice is None
     assert replies.plain_reply("é\ue001") == "é"

@@ -4,7 +4,10 @@ import pytest
 
 @pytest.fixture
 def planted():
-    """Rows of which a share gives its answer away along one direction: features, answers, which rows."""
+    """Make features and answers of which a share of rows gives its answer away along one direction.
+
+    The third array says which rows these are.
+    """
 
     def make(rows=1200, width=24, share=0.4, seed=0, dtype=np.float64):
         rng = np.random.default_rng(seed)
@@ -12,7 +15,8 @@ def planted():
         X = rng.standard_normal((rows, width)) * scale
         y = rng.integers(2, size=rows)
         chosen = rng.random(rows) < share
-        X[chosen] += (2 * y[chosen] - 1)[:, None] * scale * 1.2
+        signs = 2 * y[chosen] - 1
+        X[chosen] += signs[:, None] * scale * 1.2
         return X.astype(dtype), y, chosen
 
     return make

@@ -1,3 +1,5 @@
+"""A linear probe predicts as a plain logistic regression does, and never sees a twin of what it predicts."""
+
 import numpy as np
 import pytest
 
@@ -7,14 +9,16 @@ from winokit.units import Units
 
 
 def newton(x, y, c=1.0):
-    """Logistic regression by Newton's method, the intercept free: a second opinion."""
+    """Weights and free intercept of a logistic regression by Newton's method, as a second opinion."""
     design = np.column_stack([x, np.ones(len(x))])
     penalty = np.diag([1 / c] * x.shape[1] + [0.0])
     theta = np.zeros(design.shape[1])
     for _ in range(30):
         p = 1 / (1 + np.exp(-design @ theta))
-        hessian = (design * (p * (1 - p))[:, None]).T @ design + penalty
-        theta -= np.linalg.solve(hessian, design.T @ (p - y) + penalty @ theta)
+        variances = p * (1 - p)
+        hessian = (design * variances[:, None]).T @ design + penalty
+        gradient = design.T @ (p - y) + penalty @ theta
+        theta -= np.linalg.solve(hessian, gradient)
     return theta
 
 
@@ -22,34 +26,41 @@ def newton(x, y, c=1.0):
 def biased():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
-    x = rng.normal(size=(600, 10)) * np.geomspace(5, 0.2, 10)
-    x[:, 9] += 0.3 * (2 * y - 1)
+    scales = np.geomspace(5, 0.2, 10)
+    x = rng.normal(size=(600, 10)) * scales
+    signs = 2 * y - 1
+    x[:, 9] += 0.3 * signs
     return x.astype(np.float32), y
 
 
 @pytest.mark.parametrize("regularisation", [1.0, 0.01])
 def test_the_probe_predicts_as_a_plain_logistic_regression(biased, regularisation):
     x, y = biased
-    found = linear_probe(x, y, folds=3, regularisation=regularisation)
+    probe = linear_probe(x, y, folds=3, regularisation=regularisation)
     for fold in range(3):
-        out = found.fold == fold
-        theta = newton(x[~out].astype(np.float64), y[~out], regularisation)
-        right = (x[out] @ theta[:-1] + theta[-1] > 0) == (y[out] == 1)
-        assert (right == found.correct[out]).all()
-    assert found.accuracy == found.correct.mean()
-    assert (found.correct == (found.choices == y)).all()
-    assert found.accuracy > 0.75
+        is_out = probe.fold == fold
+        theta = newton(x[~is_out].astype(np.float64), y[~is_out], regularisation)
+        log_odds = x[is_out] @ theta[:-1] + theta[-1]
+        is_right = (log_odds > 0) == (y[is_out] == 1)
+        assert (is_right == probe.correct[is_out]).all()
+    assert probe.accuracy == probe.correct.mean()
+    assert (probe.correct == (probe.choices == y)).all()
+    assert probe.accuracy > 0.75
 
 
 def test_noise_is_at_chance():
     rng = np.random.default_rng(1)
-    found = linear_probe(rng.normal(size=(2000, 5)), rng.integers(2, size=2000))
-    assert 0.46 < found.accuracy < 0.54
+    x = rng.normal(size=(2000, 5))
+    y = rng.integers(2, size=2000)
+    probe = linear_probe(x, y)
+    assert 0.46 < probe.accuracy < 0.54
 
 
 def test_twins_never_straddle_folds():
     units = Units.of_names(f"g{row // 2}" for row in range(100))
-    fold = linear_probe(np.random.default_rng(0).normal(size=(100, 3)), np.tile([0, 1], 50), units).fold
+    x = np.random.default_rng(0).normal(size=(100, 3))
+    y = np.tile([0, 1], 50)
+    fold = linear_probe(x, y, units).fold
     assert (fold[::2] == fold[1::2]).all()
     assert len(set(fold.tolist())) == 5
 
@@ -60,15 +71,18 @@ def test_a_probe_that_sees_a_twin_is_misled_and_ours_is_not():
     x = shared + 0.01 * rng.normal(size=shared.shape)
     y = np.tile([0, 1], 200)
     apart = linear_probe(x, y, Units.alone(400)).accuracy
-    together = linear_probe(x, y, Units(np.arange(400) // 2)).accuracy
+    pairs = Units(np.arange(400) // 2)
+    together = linear_probe(x, y, pairs).accuracy
     assert apart < 0.3
     assert 0.4 < together < 0.6
 
 
 def test_folds_are_about_equally_large():
-    numbers = np.unique(np.random.default_rng(0).integers(50, size=200), return_inverse=True)[1]
+    draws = np.random.default_rng(0).integers(50, size=200)
+    _, numbers = np.unique(draws, return_inverse=True)
     sizes = np.bincount(folds_of(numbers, 5))
-    assert sizes.max() - sizes.min() <= np.bincount(numbers).max()
+    largest_unit = np.bincount(numbers).max()
+    assert sizes.max() - sizes.min() <= largest_unit
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Random reduction keeps as many rows as asked, and groups whole."""
+
 import numpy as np
 import pytest
 
@@ -12,13 +14,17 @@ def test_keeps_exactly_the_size():
 
 
 def test_the_seed_decides():
-    assert (random_reduction(100, 50, seed=3) == random_reduction(100, 50, seed=3)).all()
-    assert (random_reduction(100, 50, seed=3) != random_reduction(100, 50, seed=4)).any()
+    first = random_reduction(100, 50, seed=3)
+    again = random_reduction(100, 50, seed=3)
+    other = random_reduction(100, 50, seed=4)
+    assert (first == again).all()
+    assert (first != other).any()
 
 
 def test_every_row_is_as_likely_as_any_other():
-    kept = np.mean([random_reduction(40, 10, seed=seed) for seed in range(2000)], axis=0)
-    assert np.abs(kept - 0.25).max() < 0.05
+    masks = [random_reduction(40, 10, seed=seed) for seed in range(2000)]
+    shares_kept = np.mean(masks, axis=0)
+    assert np.abs(shares_kept - 0.25).max() < 0.05
 
 
 def test_whole_groups_stay_or_go():
@@ -33,7 +39,7 @@ def test_a_group_that_does_not_fit_is_not_cut():
 
 
 def test_rows_alone_are_groups_of_their_own():
-    groups = [None if row < 50 else "big" for row in range(100)]
+    groups = [None] * 50 + ["big"] * 50
     keep = random_reduction(100, 99, groups=groups, seed=1)
     assert keep[50:].sum() in (0, 50)
     assert 0 < keep.sum() <= 99

@@ -1,3 +1,5 @@
+"""Workers of Ray remove the rows that one process removes."""
+
 import numpy as np
 import pytest
 
@@ -43,15 +45,13 @@ def test_workers_read_files_themselves_and_a_killed_run_goes_on(planted, tmp_pat
         if phase.number == 3:
             raise Stop
 
-    def filtering(rows):
-        return AFLite(8, 200, 30, backend="ray", workers=2, checkpoint=tmp_path / "run.npz").fit(rows, y, progress=stop)
-
+    rows = open_features(tmp_path)
+    checkpoint = tmp_path / "run.npz"
     with pytest.raises(Stop):
-        filtering(open_features(tmp_path))
-    resumed = AFLite(8, 200, 30, backend="ray", workers=2, checkpoint=tmp_path / "run.npz").fit(
-        open_features(tmp_path), y
-    )
-    assert (resumed.phase_ == AFLite(8, 200, 30).fit(X, y).phase_).all()
+        AFLite(8, 200, 30, backend="ray", workers=2, checkpoint=checkpoint).fit(rows, y, progress=stop)
+    resumed = AFLite(8, 200, 30, backend="ray", workers=2, checkpoint=checkpoint).fit(rows, y)
+    alone = AFLite(8, 200, 30).fit(X, y)
+    assert (resumed.phase_ == alone.phase_).all()
 
 
 def test_rows_are_shared_out_evenly_with_groups_whole():
@@ -60,4 +60,6 @@ def test_rows_are_shared_out_evenly_with_groups_whole():
     assert len(parts) == 7
     assert sorted(np.concatenate(parts)) == list(range(1000))
     assert max(map(len, parts)) - min(map(len, parts)) <= 10
-    assert len({unit for part in parts for unit in set(units[part])}) == sum(len(set(units[part])) for part in parts)
+    units_of_parts = [np.unique(units[part]) for part in parts]
+    all_units = np.concatenate(units_of_parts)
+    assert len(np.unique(all_units)) == len(all_units)

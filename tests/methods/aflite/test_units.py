@@ -1,4 +1,4 @@
-"""What varies together counts once: noise that many rows share is no bias."""
+"""Rows that vary together count once, so that noise that many rows share is no bias."""
 
 import numpy as np
 import pytest
@@ -31,17 +31,19 @@ def test_noise_that_many_groups_share_is_called_beyond_chance_by_group_and_not_b
     claims = {"group": 0, "unit": 0}
     for trial in range(trials):
         noise = text_noise(DATA, seed=trial)
-        for name, together in (("group", Units.of_names(GROUPS)), ("unit", DATA.units)):
-            real = AFLite(16, None, 30, seed=trial, **settings).fit(noise, Y, together.numbers)
-            null = null_runs(real, noise, Y, together, runs=19, seed=1000 * trial)
-            claims[name] += null.ranks[0].outcome == BEYOND
+        for name, units in (("group", Units.of_names(GROUPS)), ("unit", DATA.units)):
+            run = AFLite(16, None, 30, seed=trial, **settings).fit(noise, Y, units.numbers)
+            null = null_runs(run, noise, Y, units, runs=19, seed=1000 * trial)
+            if null.ranks[0].outcome == BEYOND:
+                claims[name] += 1
     assert claims["group"] >= trials / 2
     assert claims["unit"] <= 1
 
 
 def test_twins_that_leave_together_leave_with_all_of_their_unit():
-    kept = AFLite(16, None, 30, twins="together", seed=0).fit(text_noise(DATA, seed=0), Y, UNITS).keep_
-    shares = np.bincount(UNITS, kept) / np.bincount(UNITS)
+    noise = text_noise(DATA, seed=0)
+    run = AFLite(16, None, 30, twins="together", seed=0).fit(noise, Y, UNITS)
+    shares = np.bincount(UNITS, run.keep_) / np.bincount(UNITS)
     assert set(shares) == {0.0, 1.0}
 
 
@@ -53,8 +55,11 @@ def test_random_reduction_draws_whole_units_where_twins_stay_together():
 
 
 def test_rows_alone_are_numbered_after_those_that_vary_together():
-    """Folds and random removals are drawn by number: with other numbers, every stored run would change."""
-    assert numbered([None, "b", "a", "b", None], 5).tolist() == [2, 0, 1, 0, 3]
-    assert numbered(np.array([7, 3, 7]), 3).tolist() == [1, 0, 1]
-    rows = DebiasRows([[]] * 3, Y[:3], GROUPS[:3], DATA.units.take([0, 12, 13]))
+    """Every stored run would change with other numbers, since folds and random removals are drawn by them."""
+    by_name = numbered([None, "b", "a", "b", None], 5)
+    by_number = numbered(np.array([7, 3, 7]), 3)
+    units = DATA.units.take([0, 12, 13])
+    rows = DebiasRows([[]] * 3, Y[:3], GROUPS[:3], units)
+    assert by_name.tolist() == [2, 0, 1, 0, 3]
+    assert by_number.tolist() == [1, 0, 1]
     assert rows.unit_names == [None, 1, 1]

@@ -13,7 +13,7 @@ def tiny():
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
-    """Models this small lose more to a second thread than they gain."""
+    """Run on one thread: models this small lose more to a second thread than they gain."""
     import torch
 
     threads = torch.get_num_threads()
@@ -25,4 +25,5 @@ def one_thread():
 @pytest.fixture(scope="session")
 def bert(tiny, tmp_path_factory) -> str:
     """The SPEC of a tiny BERT."""
-    return f"hf:{tiny.tiny('bert', tmp_path_factory.mktemp('bert'))}"
+    folder = tiny.tiny("bert", tmp_path_factory.mktemp("bert"))
+    return f"hf:{folder}"

@@ -1,4 +1,4 @@
-"""A trained folder as a model of its own: `hf:FOLDER`."""
+"""A trained folder is a model of its own, `hf:FOLDER`, which decides as its formalization does."""
 
 import pytest
 
@@ -21,11 +21,14 @@ PAIRS = [
     # Whose labels say that an article gives way to the one that is there.
     Problem("Bill asked about the ", " at home.", ("the book", "a trophy"), 0, labels={"substitution": "natural"}),
 ]
+ABOUT_JIM = Problem("Jim yelled at Kevin because ", " left.", ("no", "yes"), 0, "he", query="Jim")
+ABOUT_KEVIN = ABOUT_JIM.replace(query="Kevin", answer=1)
+# Named twice: the index says which is meant.
+ABOUT_SECOND_JIM = Problem("Jim asked Jim because ", " knew.", ("no", "yes"), 1, "he", query="Jim")
 JUDGED = [
-    Problem("Jim yelled at Kevin because ", " left.", ("no", "yes"), 0, "he", query="Jim", labels={"span1_index": 0}),
-    Problem("Jim yelled at Kevin because ", " left.", ("no", "yes"), 1, "he", query="Kevin", labels={"span1_index": 3}),
-    # Named twice: the index says which is meant.
-    Problem("Jim asked Jim because ", " knew.", ("no", "yes"), 1, "he", query="Jim", labels={"span1_index": 2}),
+    ABOUT_JIM.replace(labels={"span1_index": 0}),
+    ABOUT_KEVIN.replace(labels={"span1_index": 3}),
+    ABOUT_SECOND_JIM.replace(labels={"span1_index": 2}),
 ]
 
 
@@ -34,7 +37,8 @@ def trained(bert, tmp_path_factory):
     folders = {}
     for name in formalizations_of("masked"):
         folders[name] = tmp_path_factory.mktemp(name)
-        save_network(load_network(bert, Formalization.parse(name), seed=2), folders[name], {})
+        network = load_network(bert, Formalization.parse(name), seed=2)
+        save_network(network, folders[name], {})
     return folders
 
 
@@ -48,21 +52,23 @@ def test_it_scores_as_its_formalization_decides(trained, name, problems):
     assert default_scoring(model) == "own"
     formalization = Formalization.parse(name)
     network = model.network
-    found = cases(data, formalization)
-    read = encode(found, formalization, network.reader)
-    for prediction, case, one in zip(score(data, model), found, read, strict=True):
-        expected = one
-        if not isinstance(one, str):
-            ((_, values),) = network.numbers([one])
+    cases_found = cases(data, formalization)
+    examples = encode(cases_found, formalization, network.reader)
+    for prediction, case, example in zip(score(data, model), cases_found, examples, strict=True):
+        expected = example
+        if not isinstance(example, str):
+            ((_, values),) = network.numbers([example])
             expected = formalization.definition.decide(case, values, formalization.switches)
         if isinstance(expected, str):
-            assert (prediction.prediction, prediction.why) == (None, expected)
+            assert prediction.prediction is None
+            assert prediction.why == expected
         else:
             assert prediction.scores == pytest.approx(expected, abs=1e-5)
 
 
 def test_judgements_about_one_place_are_not_taken_for_one_another(trained):
-    first, second = score(Dataset(JUDGED[:2]), load_model(f"hf:{trained['mc-sent']}"))
+    model = load_model(f"hf:{trained['mc-sent']}")
+    first, second = score(Dataset(JUDGED[:2]), model)
     # Each is the other's rival, so that one says yes and the other no.
     assert first.scores == pytest.approx(second.scores[::-1], abs=1e-5)
 
@@ -76,10 +82,12 @@ def test_the_same_weights_load_as_a_plain_masked_model_where_asked(trained):
 
 
 def test_its_fingerprint_is_that_of_its_weights_and_its_formalization(trained, tmp_path, bert):
-    one = load_model(f"hf:{trained['mc-sent']}").fingerprint
-    save_network(load_network(bert, Formalization.parse("mc-sent"), seed=3), tmp_path, {})
-    assert load_model(f"hf:{tmp_path}").fingerprint != one
-    assert one.endswith("mc-sent phrases 1")
+    model = load_model(f"hf:{trained['mc-sent']}")
+    other_network = load_network(bert, Formalization.parse("mc-sent"), seed=3)
+    save_network(other_network, tmp_path, {})
+    other_model = load_model(f"hf:{tmp_path}")
+    assert other_model.fingerprint != model.fingerprint
+    assert model.fingerprint.endswith("mc-sent phrases 1")
 
 
 def test_it_judges_whole_problems_only(trained):

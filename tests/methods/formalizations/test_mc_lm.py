@@ -1,4 +1,4 @@
-"""MC-LM trains models that write: against scoring before any training, and against plain lines of PyTorch."""
+"""MC-LM trains models that write, scores as partial scoring before it, and has the loss of plain PyTorch."""
 
 from types import SimpleNamespace
 
@@ -19,24 +19,21 @@ from winokit.models.hf import HfSettings
 from winokit.models.registry import Spec, load_model
 from winokit.problem import Dataset, Problem
 
-PAIRS = Dataset(
-    [
-        Problem("Nora thanked Ines because ", " had been helped.", ("Nora", "Ines"), 0),
-        Problem("The cup fell off the table because ", " stood near the edge.", ("the cup", "the table"), 0),
-        Problem("Nora left since ", " was pushed.", ("Ines", "Nora", "the spoon"), 2),
-    ]
-)
+HELPED = Problem("Nora thanked Ines because ", " had been helped.", ("Nora", "Ines"), 0)
+STOOD = Problem("The cup fell off the table because ", " stood near the edge.", ("the cup", "the table"), 0)
+PUSHED = Problem("Nora left since ", " was pushed.", ("Ines", "Nora", "the spoon"), 2)
+PAIRS = Dataset([HELPED, STOOD, PUSHED])
 KINDS = ("llama", "llama-bos", "t5", "bart")
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    made = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
-    tiny_causal.tiny_llama(made["llama"])
-    tiny_causal.tiny_llama(made["llama-bos"], bos=True)
-    tiny_seq2seq.tiny("t5", made["t5"])
-    tiny_seq2seq.tiny("bart", made["bart"])
-    return made
+    folder_by_kind = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
+    tiny_causal.tiny_llama(folder_by_kind["llama"])
+    tiny_causal.tiny_llama(folder_by_kind["llama-bos"], bos=True)
+    tiny_seq2seq.tiny("t5", folder_by_kind["t5"])
+    tiny_seq2seq.tiny("bart", folder_by_kind["bart"])
+    return folder_by_kind
 
 
 def network_of(folder, spec="mc-lm"):
@@ -56,7 +53,8 @@ def numbers_of(network, data=PAIRS):
 def test_before_training_it_is_partial_scoring(folders, kind):
     model = load_model(f"hf:{folders[kind]}?device=cpu")
     scored = score(PAIRS, model, ScoringPlan("partial"))
-    for numbers, prediction in zip(numbers_of(network_of(folders[kind])), scored, strict=True):
+    network = network_of(folders[kind])
+    for numbers, prediction in zip(numbers_of(network), scored, strict=True):
         assert numbers == pytest.approx(list(prediction.scores), abs=2e-4)
 
 
@@ -70,33 +68,38 @@ def test_with_scored_full_it_is_full_scoring(folders, kind):
 
 
 def plain_causal_loss(network):
-    """The mean loss over PAIRS, one text at a time."""
+    """Mean loss over PAIRS, one text at a time."""
     tokenizer = network.reader.tokenizer
     losses = []
     for problem in PAIRS:
         totals = []
         for candidate in problem.candidates:
-            context = tokenizer(problem.before + candidate, return_tensors="pt").input_ids[0]
-            whole = tokenizer(problem.before + candidate + problem.after, return_tensors="pt").input_ids[0]
-            logprobs = network.encoder(whole[None]).logits[0].log_softmax(-1)
-            places = range(len(context), len(whole))
-            totals.append(sum(logprobs[place - 1, whole[place]] for place in places))
-        losses.append(-torch.stack(totals).log_softmax(0)[problem.answer])
+            context = problem.before + candidate
+            context_ids = tokenizer(context, return_tensors="pt").input_ids[0]
+            ids = tokenizer(context + problem.after, return_tensors="pt").input_ids[0]
+            logits = network.encoder(ids[None]).logits[0]
+            logprobs = logits.log_softmax(-1)
+            indices = range(len(context_ids), len(ids))
+            totals.append(sum(logprobs[index - 1, ids[index]] for index in indices))
+        logprobs_of_options = torch.stack(totals).log_softmax(0)
+        losses.append(-logprobs_of_options[problem.answer])
     return torch.stack(losses).mean()
 
 
 def plain_written_loss(network):
-    """The mean loss over PAIRS, one text at a time, by the loss that the model itself has for labels."""
+    """Mean loss over PAIRS, one text at a time, by the loss that the model itself has for labels."""
     tokenizer = network.reader.tokenizer
     losses = []
     for problem in PAIRS:
         totals = []
         for candidate in problem.candidates:
             prompt = tokenizer(problem.before + candidate, return_tensors="pt").input_ids
-            written = tokenizer(text_target=problem.after, return_tensors="pt").input_ids[:, :-1]  # without </s>
-            own_loss = network.encoder(input_ids=prompt, labels=written).loss
-            totals.append(-own_loss * written.shape[1])
-        losses.append(-torch.stack(totals).log_softmax(0)[problem.answer])
+            labels = tokenizer(text_target=problem.after, return_tensors="pt").input_ids
+            labels = labels[:, :-1]  # without </s>
+            mean_loss = network.encoder(input_ids=prompt, labels=labels).loss
+            totals.append(-mean_loss * labels.shape[1])
+        logprobs_of_options = torch.stack(totals).log_softmax(0)
+        losses.append(-logprobs_of_options[problem.answer])
     return torch.stack(losses).mean()
 
 
@@ -104,13 +107,15 @@ def plain_written_loss(network):
 def test_loss_and_gradients_are_those_of_a_few_plain_lines(folders, kind, plain_loss):
     network = network_of(folders[kind]).eval()
     batch = network.collated(examples_of(network))
-    total, count = network.formalization.definition.loss(network(batch), batch, network.formalization.switches)
-    (total / count).backward()
+    formalization = network.formalization
+    total, count = formalization.definition.loss(network(batch), batch, formalization.switches)
+    loss = total / count
+    loss.backward()
     gradients = {name: weight.grad.clone() for name, weight in network.named_parameters()}
     network.zero_grad()
     expected = plain_loss(network)
     expected.backward()
-    assert (total / count).item() == pytest.approx(expected.item(), abs=1e-4)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
     for name, weight in network.named_parameters():
         assert torch.allclose(gradients[name], weight.grad, atol=1e-4), name
 
@@ -120,7 +125,8 @@ def test_padding_is_not_read(folders, kind):
     network = network_of(folders[kind])
     together = numbers_of(network)
     for index, numbers in enumerate(together):
-        assert numbers_of(network, PAIRS[index : index + 1])[0] == pytest.approx(numbers, abs=2e-4)
+        (alone,) = numbers_of(network, PAIRS[index : index + 1])
+        assert alone == pytest.approx(numbers, abs=2e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,19 +172,21 @@ def test_where_nothing_follows_the_blank_it_says_what_to_do(folders):
     ending = Dataset([Problem("Nora thanked ", "", ("Ines", "the cup"), 0)])
     (why,) = examples_of(network_of(folders["llama"]), ending)
     assert why == "nothing follows the blank; mc-lm?scored=full guesses the whole text"
-    assert not isinstance(examples_of(network_of(folders["llama"], "mc-lm?scored=full"), ending)[0], str)
+    full = network_of(folders["llama"], "mc-lm?scored=full")
+    (example,) = examples_of(full, ending)
+    assert not isinstance(example, str)
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec", "said"),
+    ("kind", "spec", "message"),
     [
         ("t5", "mc-lm?scored=full", "needs a text before what it writes"),
         ("t5", "mc-mlm", "mc-mlm trains masked models, and this is a seq2seq one: choose mc-lm"),
         ("llama", "mc-lm?lora=1.5", "expected a whole number"),
     ],
 )
-def test_what_cannot_be_is_refused(folders, kind, spec, said):
-    with pytest.raises(BadInput, match=said):
+def test_what_cannot_be_is_refused(folders, kind, spec, message):
+    with pytest.raises(BadInput, match=message):
         network_of(folders[kind], spec)
 
 

@@ -1,3 +1,5 @@
+"""Networks read and learn under every formalization, and are saved and loaded as they were."""
+
 import json
 
 import pytest
@@ -20,15 +22,11 @@ from winokit.problem import Dataset, Problem
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 
 FAMILIES = ("bert", "roberta", "albert", "deberta_v2", "mpnet", "modernbert", "distilbert")
-PAIRS = Dataset(
-    [
-        Problem("Jim yelled at Kevin because ", " was upset.", ("Jim", "Kevin"), 0, "he"),
-        Problem(
-            "The trophy did not fit into the suitcase since ", " was large.", ("the trophy", "the suitcase"), 0, "it"
-        ),
-        Problem("Bill left the small book at home after ", " had asked about it.", ("Bill", "the book"), 1, "he"),
-    ]
-)
+UPSET = Problem("Jim yelled at Kevin because ", " was upset.", ("Jim", "Kevin"), 0, "he")
+TROPHY_TEXT = "The trophy did not fit into the suitcase since "
+LARGE = Problem(TROPHY_TEXT, " was large.", ("the trophy", "the suitcase"), 0, "it")
+BOOK = Problem("Bill left the small book at home after ", " had asked about it.", ("Bill", "the book"), 1, "he")
+PAIRS = Dataset([UPSET, LARGE, BOOK])
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +35,19 @@ def folders(tiny, tmp_path_factory):
 
 
 def examples(network, data=PAIRS):
+    """The data as the network's formalization reads them."""
     return encode(cases(data, network.formalization), network.formalization, network.reader)
 
 
 def numbers(network, data=PAIRS):
-    found = dict(network.numbers(examples(network, data)))
-    return [found[index] for index in range(len(data))]
+    """Numbers that the network gives the options of each problem."""
+    numbers_by_index = dict(network.numbers(examples(network, data)))
+    return [numbers_by_index[index] for index in range(len(data))]
+
+
+def open_folder(folder):
+    """Open the network that was saved in a folder."""
+    return open_network(HfSettings.of(Spec("hf", str(folder))))
 
 
 def test_the_families_are_all_there(tiny):
@@ -54,11 +59,12 @@ def test_the_families_are_all_there(tiny):
 def test_any_encoder_reads_and_learns_under_any_formalization(folders, family, name):
     network = load_network(f"hf:{folders[family]}", Formalization.parse(name), seed=1)
     together = numbers(network)
-    alone = [numbers(network, PAIRS[index : index + 1])[0] for index in range(len(PAIRS))]
-    for one, other in zip(together, alone, strict=True):
-        assert one == pytest.approx(other, abs=2e-4), "padding must not be read"
+    for problem, numbers_together in zip(PAIRS, together, strict=True):
+        (alone,) = numbers(network, Dataset([problem]))
+        assert numbers_together == pytest.approx(alone, abs=2e-4), "padding must not be read"
     batch = network.collated(examples(network))
-    total, count = network.formalization.definition.loss(network(batch), batch, network.formalization.switches)
+    formalization = network.formalization
+    total, count = formalization.definition.loss(network(batch), batch, formalization.switches)
     (total / count).backward()
     untouched = [key for key, weight in network.named_parameters() if weight.grad is None]
     # DeBERTa keeps the head of its own pre-training beside the one that is used.
@@ -67,10 +73,12 @@ def test_any_encoder_reads_and_learns_under_any_formalization(folders, family, n
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_before_training_mc_mlm_is_masked_candidate_scoring(folders, family):
-    network = load_network(f"hf:{folders[family]}", Formalization.parse("mc-mlm"))
-    scored = score(PAIRS, load_model(f"hf:{folders[family]}?device=cpu"), ScoringPlan("masked-candidate"))
-    for mine, other in zip(numbers(network), scored, strict=True):
-        assert mine == pytest.approx(list(other.scores), abs=2e-4)
+    folder = folders[family]
+    network = load_network(f"hf:{folder}", Formalization.parse("mc-mlm"))
+    model = load_model(f"hf:{folder}?device=cpu")
+    predictions = score(PAIRS, model, ScoringPlan("masked-candidate"))
+    for numbers_of_problem, prediction in zip(numbers(network), predictions, strict=True):
+        assert numbers_of_problem == pytest.approx(list(prediction.scores), abs=2e-4)
 
 
 def test_a_head_that_needs_all_positions_gets_them(folders):
@@ -78,8 +86,8 @@ def test_a_head_that_needs_all_positions_gets_them(folders):
     assert network.head.gathers
     gathered = numbers(network)
     network.head.gathers = False
-    for one, other in zip(gathered, numbers(network), strict=True):
-        assert one == pytest.approx(other, abs=1e-5)
+    for numbers_gathered, expected in zip(gathered, numbers(network), strict=True):
+        assert numbers_gathered == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_seed_decides_the_head_and_nothing_outside(folders):
@@ -88,9 +96,14 @@ def test_the_seed_decides_the_head_and_nothing_outside(folders):
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
-    heads = [load_network(spec, formalization, seed=seed).head.layers.weight.tolist() for seed in (1, 1, 2)]
+    heads = []
+    for seed in (1, 1, 2):
+        network = load_network(spec, formalization, seed=seed)
+        heads.append(network.head.layers.weight.tolist())
+    first, again, other = heads
     assert torch.rand(1) == expected
-    assert heads[0] == heads[1] != heads[2]
+    assert first == again
+    assert first != other
 
 
 @pytest.mark.parametrize(
@@ -99,7 +112,7 @@ def test_the_seed_decides_the_head_and_nothing_outside(folders):
 def test_a_saved_network_is_the_same_again_and_remembers_its_formalization(folders, tmp_path, name):
     network = load_network(f"hf:{folders['bert']}", Formalization.parse(name), seed=4)
     save_network(network, tmp_path, {"more": 1})
-    again = open_network(HfSettings.of(Spec("hf", str(tmp_path))))
+    again = open_folder(tmp_path)
     assert again.formalization == network.formalization
     assert numbers(again) == numbers(network)
     about = json.loads((tmp_path / "winokit.json").read_text())
@@ -110,29 +123,34 @@ def test_a_saved_network_is_the_same_again_and_remembers_its_formalization(folde
 def test_training_on_keeps_the_head_under_the_same_formalization_only(folders, tmp_path):
     first = load_network(f"hf:{folders['bert']}", Formalization.parse("mc-sent"), seed=4)
     save_network(first, tmp_path, {})
-    same, other = (
-        load_network(f"hf:{tmp_path}", Formalization.parse(name), seed=9) for name in ("mc-sent?ties=strict", "p-sent")
-    )
-    assert same.head.layers.weight.tolist() == first.head.layers.weight.tolist()
-    assert other.head.layers.weight.tolist() != first.head.layers.weight.tolist()
+    same = load_network(f"hf:{tmp_path}", Formalization.parse("mc-sent?ties=strict"), seed=9)
+    other = load_network(f"hf:{tmp_path}", Formalization.parse("p-sent"), seed=9)
+    first_head = first.head.layers.weight.tolist()
+    assert same.head.layers.weight.tolist() == first_head
+    assert other.head.layers.weight.tolist() != first_head
 
 
 def test_a_fresh_head_reads_differently_and_leaves_the_body_and_the_tied_words_alone(folders):
-    usual, fresh = (
-        load_network(f"hf:{folders['bert']}", Formalization.parse(name)) for name in ("mc-mlm", "mc-mlm?head=fresh")
-    )
-    weights = [dict(network.encoder.named_parameters()) for network in (usual, fresh)]
-    changed = {key for key in weights[0] if not torch.equal(weights[0][key], weights[1][key])}
+    spec = f"hf:{folders['bert']}"
+    usual = load_network(spec, Formalization.parse("mc-mlm"))
+    fresh = load_network(spec, Formalization.parse("mc-mlm?head=fresh"))
+    usual_weights = dict(usual.encoder.named_parameters())
+    fresh_weights = dict(fresh.encoder.named_parameters())
+    changed = {key for key, weight in usual_weights.items() if not torch.equal(weight, fresh_weights[key])}
+    decoder = fresh.encoder.cls.predictions.decoder
+    embeddings = fresh.encoder.bert.embeddings.word_embeddings
     assert changed
     assert all(key.startswith("cls.predictions") for key in changed)
-    assert fresh.encoder.cls.predictions.decoder.weight is fresh.encoder.bert.embeddings.word_embeddings.weight
+    assert decoder.weight is embeddings.weight
     assert numbers(usual) != numbers(fresh)
 
 
 def test_a_model_without_a_language_modelling_head_says_so_and_what_to_do(tiny, tmp_path):
     folder = tiny.tiny("mpnet", tmp_path, head=False)
-    said = r"no language-modelling head \(no weights for .*\), which mc-mlm needs; train mc-sent, or mc-mlm\?head=fresh"
-    with pytest.raises(BadInput, match=said):
+    message = (
+        r"no language-modelling head \(no weights for .*\), which mc-mlm needs; train mc-sent, or mc-mlm\?head=fresh"
+    )
+    with pytest.raises(BadInput, match=message):
         load_network(f"hf:{folder}", Formalization.parse("mc-mlm"))
     load_network(f"hf:{folder}", Formalization.parse("mc-mlm?head=fresh"))
     load_network(f"hf:{folder}", Formalization.parse("mc-sent"))
@@ -142,8 +160,8 @@ def test_a_causal_model_is_no_encoder(tiny, tmp_path):
     config = transformers.GPT2Config(vocab_size=40, n_embd=8, n_layer=1, n_head=1)
     transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    said = "mc-sent trains masked models, and this is a causal one: choose mc-lm"
-    with pytest.raises(BadInput, match=said):
+    message = "mc-sent trains masked models, and this is a causal one: choose mc-lm"
+    with pytest.raises(BadInput, match=message):
         load_network(f"hf:{tmp_path}", Formalization.parse("mc-sent"))
 
 
@@ -154,20 +172,21 @@ def test_what_cannot_be_trained_is_refused(spec):
 
 
 def test_a_folder_with_half_of_what_it_needs_is_refused(folders, tmp_path):
-    save_network(load_network(f"hf:{folders['bert']}", Formalization.parse("mc-sent")), tmp_path, {})
+    network = load_network(f"hf:{folders['bert']}", Formalization.parse("mc-sent"))
+    save_network(network, tmp_path, {})
     (tmp_path / "winokit_head.safetensors").write_bytes(b"")
     with pytest.raises(BadInput, match="not the weights of a mc-sent head"):
-        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
+        open_folder(tmp_path)
     (tmp_path / "winokit.json").write_text("{}")
     with pytest.raises(BadInput, match="does not say which formalization"):
-        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
+        open_folder(tmp_path)
     (tmp_path / "winokit.json").unlink()
     with pytest.raises(BadInput, match="was not trained by winokit"):
-        open_network(HfSettings.of(Spec("hf", str(tmp_path))))
+        open_folder(tmp_path)
 
 
 def test_the_builtin_model_trains_without_a_download():
     network = load_network("builtin", Formalization.parse("mc-mlm"))
-    scored = score(PAIRS, load_model("builtin"), ScoringPlan("masked-candidate"))
-    for mine, other in zip(numbers(network), scored, strict=True):
-        assert mine == pytest.approx(list(other.scores), abs=1e-3)
+    predictions = score(PAIRS, load_model("builtin"), ScoringPlan("masked-candidate"))
+    for numbers_of_problem, prediction in zip(numbers(network), predictions, strict=True):
+        assert numbers_of_problem == pytest.approx(list(prediction.scores), abs=1e-3)

@@ -1,4 +1,4 @@
-"""A yes/no question that is answered by comparing is guessed among its options, in every row that shows its score."""
+"""A yes/no question that is answered by comparing has its options' chance, in every row that shows its score."""
 
 import pytest
 
@@ -10,19 +10,25 @@ from winokit.stages.audit.protocols.accuracy import accuracy
 from winokit.stages.audit.sheet import AuditSheet
 
 # Jim has two rivals (Ann, Kevin), Kevin three (Jim, Jim and Ann, Ann).
-ASKED = Dataset(
-    [
-        Problem("Jim and Ann saw Kevin because ", " was near.", ("no", "yes"), answer, "he", query=query)
-        for query, answer in (("Jim", 0), ("Kevin", 1))
-    ]
-)
+TEXT = "Jim and Ann saw Kevin because "
+ABOUT_JIM = Problem(TEXT, " was near.", ("no", "yes"), 0, "he", query="Jim")
+ABOUT_KEVIN = Problem(TEXT, " was near.", ("no", "yes"), 1, "he", query="Kevin")
+QUESTIONS = Dataset([ABOUT_JIM, ABOUT_KEVIN])
 
 
-def predicted(scoring, *choices):
-    return [
-        Prediction(problem.id, "original", "m", scoring, None, choice, problem.answer)
-        for problem, choice in zip(ASKED, choices, strict=True)
-    ]
+def predict(scoring, *choices):
+    """Predictions with these choices for the two questions."""
+    predictions = []
+    for problem, choice in zip(QUESTIONS, choices, strict=True):
+        predictions.append(Prediction(problem.id, "original", "m", scoring, None, choice, problem.answer))
+    return predictions
+
+
+def audit_rows(predictions, *formalization):
+    """Rows of an audit of the predictions, by metric."""
+    by_id = {prediction.id: [prediction] for prediction in predictions}
+    sheet = AuditSheet(QUESTIONS, {"original": by_id}, {}, "m", "own", *formalization)
+    return {row.metric: row for row in accuracy.rows(sheet)}
 
 
 @pytest.mark.parametrize(
@@ -30,16 +36,16 @@ def predicted(scoring, *choices):
     [("mc-sent", (0, 1), (2 / 3 + 1 / 4) / 2), ("mc-sent", (0, None), 2 / 3 / 2), ("p-sent", (0, 1), 1 / 2)],
 )
 def test_chance_is_that_of_the_options_compared(scoring, choices, chance):
-    made = predicted(scoring, *choices)
-    trained = next(row for row in rows(ASKED, made, "dev") if row.metric == "accuracy")
-    sheet = AuditSheet(ASKED, {"original": {one.id: [one] for one in made}}, {}, "m", "own", scoring)
-    audited = {row.metric: row for row in accuracy.rows(sheet)}
-    assert trained.chance == audited["accuracy"].chance == pytest.approx(chance)
+    predictions = predict(scoring, *choices)
+    trained = {row.metric: row for row in rows(QUESTIONS, predictions, "dev")}
+    audited = audit_rows(predictions, scoring)
+    assert trained["accuracy"].chance == pytest.approx(chance)
+    assert audited["accuracy"].chance == trained["accuracy"].chance
     if None in choices:  # which a coin settles
-        assert audited["expected_accuracy"].chance == pytest.approx(chance + 1 / 4)
+        expected_chance = chance + 1 / 4
+        assert audited["expected_accuracy"].chance == pytest.approx(expected_chance)
 
 
 def test_predictions_of_no_known_formalization_are_guessed_between_yes_and_no():
-    made = predicted("own", 0, 1)
-    sheet = AuditSheet(ASKED, {"original": {one.id: [one] for one in made}}, {}, "m", "own")
-    assert next(row for row in accuracy.rows(sheet) if row.metric == "accuracy").chance == 0.5
+    audited = audit_rows(predict("own", 0, 1))
+    assert audited["accuracy"].chance == 0.5

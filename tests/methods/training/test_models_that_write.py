@@ -1,4 +1,4 @@
-"""Causal models and encoder-decoders, trained under MC-LM."""
+"""Causal models and encoder-decoders learn under MC-LM, and load again as they were trained."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Steps that are recorded on a GPU; what can be told without one is told on the CPU."""
+"""Steps recorded on a GPU do what launched ones do, as far as a CPU can tell without one."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GP
 
 
 def network_and_batch(name: str, count: int = 5, device: str = "cpu"):
+    """A network that is evaluated, a batch of its first `count` examples, and all its examples."""
     network = load_network("builtin", Formalization.parse(name), device=device)
     examples, _ = training_examples(load("open")[:40], network)
-    return network.eval(), network.collated(examples[:count]), examples
+    batch = network.collated(examples[:count])
+    return network.eval(), batch, examples
 
 
 def gradients(network) -> list[torch.Tensor]:
@@ -43,21 +45,27 @@ def gradients(network) -> list[torch.Tensor]:
 @pytest.mark.parametrize("name", NAMES)
 def test_filling_a_batch_up_changes_neither_loss_nor_gradients(name):
     network, batch, _ = network_and_batch(name)
-    larger = filled_up(batch, 0, shape_of(batch)[1])
-    assert [size % unit for size, unit in zip(larger.ids.shape, UNITS, strict=False)] == [0, 0]
+    _, sizes = shape_of(batch)
+    larger = filled_up(batch, 0, sizes)
+    row_count, length = larger.ids.shape[:2]
+    assert row_count % UNITS[0] == 0
+    assert length % UNITS[1] == 0
     assert larger.ids.numel() > batch.ids.numel()
-    found = []
-    for one in (batch, larger):
+    losses = []
+    gradients_of = []
+    for batch_read in (batch, larger):
         stepper = Stepper(network, TrainSettings(name))
-        assert stepper.add(one) == stepper.count(batch)
-        found.append((stepper.running.item(), gradients(network)))
+        assert stepper.add(batch_read) == stepper.count(batch)
+        losses.append(stepper.running.item())
+        gradients_of.append(gradients(network))
         network.zero_grad()
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+    loss, loss_of_larger = losses
+    assert loss == pytest.approx(loss_of_larger, rel=1e-5)
     # Rounding goes with the largest gradients, which the margin loss has ten times as large as others, and differs from
     # processor to processor: up to 5e-6 of the largest was seen.
-    largest = max(gradient.abs().max().item() for gradient in found[0][1])
-    for one, other in zip(found[0][1], found[1][1], strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=5e-5 * largest)
+    largest = max(gradient.abs().max().item() for gradient in gradients_of[0])
+    for gradient, gradient_of_larger in zip(*gradients_of, strict=True):
+        torch.testing.assert_close(gradient, gradient_of_larger, rtol=1e-3, atol=5e-5 * largest)
 
 
 def test_a_batch_may_be_filled_up_further_than_to_its_own_shape():
@@ -66,11 +74,13 @@ def test_a_batch_may_be_filled_up_further_than_to_its_own_shape():
     for more in (0, 8):
         stepper = Stepper(network, TrainSettings("mc-mlm"))
         kind, sizes = shape_of(batch)
-        larger = filled_up(batch, 0, tuple(size + more for size in sizes))
-        assert shape_of(larger) == (kind, tuple(size + more for size in sizes))
+        larger_sizes = tuple(size + more for size in sizes)
+        larger = filled_up(batch, 0, larger_sizes)
+        assert shape_of(larger) == (kind, larger_sizes)
         stepper.add(larger)
         losses.append(stepper.running.item())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    loss, loss_of_larger = losses
+    assert loss == pytest.approx(loss_of_larger, rel=1e-5)
 
 
 KIND = (2,)
@@ -81,20 +91,24 @@ SMALL = (16, 24, 8, 8)
 def test_a_batch_is_filled_up_to_a_recorded_shape_until_that_has_cost_as_much_as_a_recording():
     plan = ShapePlan()
     assert plan.choose(KIND, LARGE) == LARGE
-    chosen = [plan.choose(KIND, SMALL) for _ in range(3 * RECORDING)]  # each filled up to twice its size
-    assert chosen == [LARGE] * RECORDING + [SMALL] * (2 * RECORDING)
+    shapes = [plan.choose(KIND, SMALL) for _ in range(3 * RECORDING)]  # each filled up to twice its size
+    assert shapes[:RECORDING] == [LARGE] * RECORDING
+    assert shapes[RECORDING:] == [SMALL] * (2 * RECORDING)
 
 
 def test_a_batch_larger_than_all_before_gets_a_shape_that_would_have_served_them():
     plan = ShapePlan()
     assert plan.choose(KIND, LARGE) == LARGE
-    assert plan.choose(KIND, (32, 24, 8, 4)) == (32, 48, 8, 8)
+    shape = plan.choose(KIND, (32, 24, 8, 4))
+    assert shape == (32, 48, 8, 8)
 
 
 def test_a_batch_of_another_kind_is_launched_once_and_then_recorded():
     plan = ShapePlan()
     plan.choose(KIND, LARGE)
-    assert [plan.choose((3,), SMALL) for _ in range(2)] == [None, SMALL]
+    other_kind = (3,)
+    assert plan.choose(other_kind, SMALL) is None
+    assert plan.choose(other_kind, SMALL) == SMALL
 
 
 def test_no_more_shapes_are_recorded_than_memory_is_meant_for():
@@ -102,7 +116,8 @@ def test_no_more_shapes_are_recorded_than_memory_is_meant_for():
     for length in range(1, MOST + 9):
         plan.choose(KIND, (16, ROOM[1] * length, 8, 8))
     assert len(plan.recorded[KIND]) == MOST
-    assert plan.choose(KIND, (16, 2 * ROOM[1] * MOST, 8, 8)) is None
+    too_long = 2 * ROOM[1] * MOST
+    assert plan.choose(KIND, (16, too_long, 8, 8)) is None
 
 
 def test_a_batch_is_found_again_in_its_row_of_numbers():
@@ -110,21 +125,24 @@ def test_a_batch_is_found_again_in_its_row_of_numbers():
     again = batch.over(batch.flat())
     assert again.widest == batch.widest
     names = ("ids", "attention", "row", "places", "tokens", "case", "column", "right", "gold")
-    assert all(torch.equal(getattr(again, name), getattr(batch, name)) for name in names)
+    for name in names:
+        assert torch.equal(getattr(again, name), getattr(batch, name))
 
 
 def test_batches_of_other_lengths_have_other_shapes():
     network, _, examples = network_and_batch("mc-sent")
-    ordered = sorted(examples, key=lambda one: one.longest)
-    assert shape_of(network.collated(ordered[:4])) != shape_of(network.collated(ordered[-4:]))
+    ordered = sorted(examples, key=lambda example: example.longest)
+    shape_of_short = shape_of(network.collated(ordered[:4]))
+    shape_of_long = shape_of(network.collated(ordered[-4:]))
+    assert shape_of_short != shape_of_long
 
 
 class OnPaper(RecordedStepper):
-    """Stands for a GPU on a CPU: to record is to write work down, to play back is to do it."""
+    """Stepper that stands for a GPU on a CPU: it writes work down to record it, and does it to play it back."""
 
     working = Stepper.working
     breaks = ""
-    """Why a recording breaks off once gradients were written, as where a model asks the device in its backward."""
+    """Reason for which a recording breaks off once gradients were written, or nothing."""
 
     def _record_pass(self, batch, flat, shape, work):
         place = torch.empty_like(flat)
@@ -149,19 +167,21 @@ def no_gpu(monkeypatch):
 
 @pytest.fixture
 def losses_of(bert, planted, no_gpu):
-    def losses(kind, name, batches, *, breaks_at=None, why="", sizes=(8,) * 4):
-        """The loss after each of some steps, and the stepper."""
+    """Make a function that returns the loss after each of some steps, and the stepper that took them."""
+
+    def take_steps(kind, name, batches, *, breaks_at=None, why="", sizes=(8,) * 4):
         network = load_network(bert, Formalization.parse(name), device="cpu").eval()
         examples, _ = training_examples(planted, network)
         stepper = kind(network, TrainSettings(name, precision="float32", accumulate=batches))
-        told = []
+        losses = []
         for step, size in enumerate(sizes):
             stepper.breaks = why if step == breaks_at else ""
-            stepper.step([network.collated(examples[at : at + size]) for at in (0, 8)][:batches], 1e-2)
-            told.append(stepper.running.item())
-        return told, stepper
+            batches_of_step = [network.collated(examples[start : start + size]) for start in (0, 8)]
+            stepper.step(batches_of_step[:batches], 1e-2)
+            losses.append(stepper.running.item())
+        return losses, stepper
 
-    return losses
+    return take_steps
 
 
 @pytest.mark.parametrize("batches", [1, 2])
@@ -171,20 +191,22 @@ def test_steps_that_are_played_back_do_what_launched_ones_do(losses_of, name, ba
     played, stepper = losses_of(OnPaper, name, batches)
     assert played == pytest.approx(launched, rel=1e-3)
     assert stepper.passes
-    kept = [weight.grad is not None for weight in stepper.network.parameters() if weight.requires_grad]
-    assert any(kept) == (batches > 1)  # what is added up stays in its place, what is used once is forgotten
+    trained_weights = [weight for weight in stepper.network.parameters() if weight.requires_grad]
+    has_gradients = any(weight.grad is not None for weight in trained_weights)
+    assert has_gradients == (batches > 1)  # what is added up stays in its place, what is used once is forgotten
 
 
 @pytest.mark.parametrize(
-    ("why", "said"),
+    ("why", "message"),
     [("operation not permitted", "cannot be recorded (operation"), ("CUDA out of memory.", "no memory for recordings")],
 )
-def test_where_a_recording_breaks_off_steps_are_launched_and_nothing_of_it_stays(losses_of, why, said):
+def test_where_a_recording_breaks_off_steps_are_launched_and_nothing_of_it_stays(losses_of, why, message):
     sizes = (8, 8, 4, 4, 8, 4)  # of the second size the first is launched, the next recorded: that breaks off
     launched, _ = losses_of(Stepper, "mc-sent", 1, sizes=sizes)
     played, stepper = losses_of(OnPaper, "mc-sent", 1, sizes=sizes, breaks_at=3, why=why)
     assert played == pytest.approx(launched, rel=1e-3)
-    assert [said in note for note in stepper.notes] == [True]
+    (note,) = stepper.notes
+    assert message in note
     assert stepper.passes == {}  # what the first was recorded in is free again
 
 
@@ -199,14 +221,14 @@ def test_a_resumed_run_fills_batches_up_to_the_shapes_of_the_run_it_continues(
 ):
     shapes = []
 
-    class Told(OnPaper):
+    class NotingStepper(OnPaper):
         breaks = why
 
         def _read(self, batch, over):
             shapes.append(tuple(batch.ids.shape))
             return super()._read(batch, over)
 
-    monkeypatch.setattr(learner, "Stepper", Told)
+    monkeypatch.setattr(learner, "Stepper", NotingStepper)
     settings = TrainSettings(
         "mc-mlm", learning_rate=3e-3, epochs=3, batch_size=4, accumulate=batches, checkpoint_every=3
     )
@@ -215,32 +237,35 @@ def test_a_resumed_run_fills_batches_up_to_the_shapes_of_the_run_it_continues(
     with pytest.raises(KeyboardInterrupt):
         finetune(TrainingData(planted), tmp_path / "cut", bert, settings, progress=killed)
     shapes.clear()
-    Told.breaks = ""  # memory that is free again is left alone
+    NotingStepper.breaks = ""  # memory that is free again is left alone
     again = finetune(TrainingData(planted), tmp_path / "cut", bert, settings)
     assert again.resumed == 6
     assert shapes == expected
     assert again.notes == whole.notes
-    losses = [[row["loss"] for row in run.curve["train"]] for run in (whole, again)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-4)  # with dropout, which draws by the shapes of batches
+    losses = [row["loss"] for row in whole.curve["train"]]
+    losses_again = [row["loss"] for row in again.curve["train"]]
+    assert losses == pytest.approx(losses_again, rel=1e-4)  # with dropout, which draws by the shapes of batches
 
 
 @needs_gpu
 @pytest.mark.parametrize("batches", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_steps_give_the_losses_of_launched_ones(name, batches):
-    losses = []
+    losses_by_stepper = []
     for kind in (Stepper, RecordedStepper):
         network, batch, _ = network_and_batch(name, 8, "cuda")
         stepper = kind(network, TrainSettings(name, precision="float32", accumulate=batches))
-        told = []
+        losses = []
         with stepper.working():
             for _ in range(8):
                 stepper.step([batch] * batches, 1e-4)
-                told.append(stepper.running.item())
+                losses.append(stepper.running.item())
         assert not stepper.notes
-        losses.append(told)
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    assert losses[0][-1] - losses[0][-2] < losses[0][0]
+        losses_by_stepper.append(losses)
+    launched, recorded = losses_by_stepper
+    last_change = launched[-1] - launched[-2]
+    assert launched == pytest.approx(recorded, rel=1e-3)
+    assert last_change < launched[0]
 
 
 @needs_gpu
@@ -251,14 +276,21 @@ def test_a_model_that_asks_the_device_on_the_way_is_launched_and_said_so():
     with stepper.working():
         for _ in range(5):
             stepper.step([batch], 1e-4)
-    assert ["cannot be recorded" in note for note in stepper.notes] == [True]
+    (note,) = stepper.notes
+    assert "cannot be recorded" in note
     assert stepper.running.item() > 0
-    dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))  # the broken-off recording left no trace
-    assert 0 < (dropped == 0).float().mean().item() < 1
+    assert_dropout_works()
+
+
+def assert_dropout_works() -> None:
+    """Assert that the GPU still draws random numbers, as after a broken-off recording that left no trace."""
+    dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))
+    share_dropped = (dropped == 0).float().mean().item()
+    assert 0 < share_dropped < 1
 
 
 class Crowded(RecordedStepper):
-    """Has no more memory than it holds already, as on a device that others have filled, while it records."""
+    """Stepper that has no more memory than it holds already while it records, as on a full device."""
 
     def _capture_graph(self, work):
         torch.cuda.empty_cache()
@@ -282,10 +314,11 @@ def test_where_memory_runs_out_in_a_recording_steps_are_launched_and_said_so(bat
             for _ in range(6):
                 stepper.step([batch] * batches, 1e-4)
             losses.append(stepper.running.item())
-    assert ["no memory for recordings" in note for note in stepper.notes] == [True]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-    dropped = torch.nn.functional.dropout(torch.ones(1000, device="cuda"))  # the broken-off recording left no trace
-    assert 0 < (dropped == 0).float().mean().item() < 1
+    (note,) = stepper.notes
+    launched_loss, crowded_loss = losses
+    assert "no memory for recordings" in note
+    assert launched_loss == pytest.approx(crowded_loss, rel=1e-3)
+    assert_dropout_works()
 
 
 @needs_gpu
@@ -300,5 +333,6 @@ def test_a_run_on_a_gpu_goes_on_where_it_was_killed(bert, planted, unseen, tmp_p
         finetune(data, tmp_path / "cut", bert, settings, device="cuda", progress=killed)
     again = finetune(data, tmp_path / "cut", bert, settings, device="cuda")
     assert again.resumed == 6
-    losses = [[row["loss"] for row in run.curve["train"]] for run in (whole, again)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-4)  # with dropout, which draws by the shapes of batches
+    losses = [row["loss"] for row in whole.curve["train"]]
+    losses_again = [row["loss"] for row in again.curve["train"]]
+    assert losses == pytest.approx(losses_again, rel=1e-4)  # with dropout, which draws by the shapes of batches

@@ -11,8 +11,8 @@ NOTHING_CUT = "the blank is among the first words, so nothing would be cut"
 
 
 def local(text, style="default"):
-    made = local_context(Problem.from_text(text, ("the cup", "the tray"), answer=0), style=style)
-    return made if isinstance(made, str) else made.text
+    variant = local_context(Problem.from_text(text, ("the cup", "the tray"), answer=0), style=style)
+    return variant if isinstance(variant, str) else variant.text
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_other_styles_and_judgements_are_refused():
 
 
 def test_the_problem_keeps_all_but_its_beginning():
-    one = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
-    made = local_context(one)
-    assert made == one.replace(before="Eve, and ")
-    assert made.provenance == {"of": one.id}
+    original = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
+    variant = local_context(original)
+    assert variant == original.replace(before="Eve, and ")
+    assert variant.provenance == {"of": original.id}
 
 
 @given(st.sampled_from(load("open").problems))
 def test_the_local_context_is_the_end_of_the_text_with_two_words_before_the_blank(problem):
-    made = local_context(problem)
-    if isinstance(made, Problem):
-        assert problem.text.endswith(made.text)
-        assert len(made.before.split()) == 2
+    variant = local_context(problem)
+    if isinstance(variant, Problem):
+        assert problem.text.endswith(variant.text)
+        assert len(variant.before.split()) == 2

@@ -10,8 +10,8 @@ from winokit.text.english import ENGLISH
 
 
 def left(text, one, other, style="default"):
-    made = no_cands(Problem.from_text(text, (one, other), answer=0), style=style)
-    return made if isinstance(made, str) else made.text
+    variant = no_cands(Problem.from_text(text, (one, other), answer=0), style=style)
+    return variant if isinstance(variant, str) else variant.text
 
 
 @pytest.mark.parametrize(
@@ -67,22 +67,22 @@ def test_what_would_still_name_a_candidate_is_refused():
     assert "other words" in left("A cup hit the cups and Ann, so _ fell.", "the cup", "Ann")
     assert left("Ann and Eve _", "and Ann", "Eve") == "a candidate is not named in the text"
     assert left("Ann, Eve _", "Ann,", "Eve") == "nothing is left around the blank"
-    asked = Problem("Tom met Ray and ", " spoke.", ("no", "yes"), 1, "he", query="Tom")
-    assert "yes/no" in no_cands(asked)
+    question = Problem("Tom met Ray and ", " spoke.", ("no", "yes"), 1, "he", query="Tom")
+    assert "yes/no" in no_cands(question)
     with pytest.raises(UnknownName, match="Known: code, default, paper"):
         left("Ann met Eve; _ left.", "Ann", "Eve", "plain")
 
 
 def test_the_problem_keeps_its_candidates_answer_and_group():
-    one = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
-    made = no_cands(one)
-    assert made == one.replace(before="met, and ")
-    assert made.provenance == {"of": one.id}
+    original = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
+    variant = no_cands(original)
+    assert variant == original.replace(before="met, and ")
+    assert variant.provenance == {"of": original.id}
 
 
 @given(st.sampled_from(load("open").problems))
 def test_nothing_of_the_candidates_is_left_in_open(problem):
-    made = no_cands(problem)
-    assert not any(ENGLISH.occurrences(made.text, ENGLISH.core(candidate)) for candidate in problem.candidates)
-    assert "  " not in made.text
-    assert made.after.endswith(problem.after[-1])
+    variant = no_cands(problem)
+    assert not any(ENGLISH.occurrences(variant.text, ENGLISH.core(candidate)) for candidate in problem.candidates)
+    assert "  " not in variant.text
+    assert variant.after.endswith(problem.after[-1])

@@ -14,8 +14,8 @@ part_sent_module = sys.modules[part_sent.__module__]
 
 
 def part(text, style="default", candidates=("the cup", "the tray")):
-    made = part_sent(Problem.from_text(text, candidates, answer=0), style=style)
-    return made if isinstance(made, str) else made.text
+    variant = part_sent(Problem.from_text(text, candidates, answer=0), style=style)
+    return variant if isinstance(variant, str) else variant.text
 
 
 @pytest.mark.parametrize(
@@ -53,35 +53,35 @@ WORDS = "weil z. B. u. a. Mr. J. K. because, so-called 3.5 p.m. ... Tee usw. Dr.
 @given(st.lists(st.sampled_from(WORDS), min_size=3, max_size=30), st.sampled_from(["en", "de", "fr"]))
 @example("Anna kam , weil Tee u. a.".split(), "de")
 def test_the_last_marker_is_the_same_whether_or_not_the_end_is_looked_at_first(words, language):
-    one = Problem(f"{' '.join(words)} ", " fell.", ("cup", "jug"), 0, language=language)
+    original = Problem(f"{' '.join(words)} ", " fell.", ("cup", "jug"), 0, language=language)
     with patch.object(part_sent_module, "NEAR", 10**6):
-        whole = [part_sent(one, style=style) for style in STYLES]
+        whole = [part_sent(original, style=style) for style in STYLES]
     for near in (4, 12, 40):
         with patch.object(part_sent_module, "NEAR", near):
-            assert [part_sent(one, style=style) for style in STYLES] == whole
+            assert [part_sent(original, style=style) for style in STYLES] == whole
 
 
 def test_nothing_is_made_of_nothing_nor_of_everything():
     assert part("Because it fell _ is.") == "the part with the blank is the whole text"
     assert part("It fell, _", "code") == "nothing is left around the blank"
-    asked = Problem("Tom met Ray, and ", " spoke.", ("no", "yes"), 1, "he", query="Tom")
-    assert "yes/no" in part_sent(asked)
+    question = Problem("Tom met Ray, and ", " spoke.", ("no", "yes"), 1, "he", query="Tom")
+    assert "yes/no" in part_sent(question)
     with pytest.raises(UnknownName, match="Known: code, default, paper"):
         part("It fell, because _ is big.", "spacy")
 
 
 def test_the_problem_keeps_all_but_its_beginning():
-    one = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
-    made = part_sent(one)
-    assert made == one.replace(before="and ")
-    assert made.provenance == {"of": one.id}
+    original = Problem("Ann met Eve, and ", " left.", ("Ann", "Eve"), 1, "she", group="g", domain="social")
+    variant = part_sent(original)
+    assert variant == original.replace(before="and ")
+    assert variant.provenance == {"of": original.id}
 
 
 @given(st.sampled_from(load("open").problems), st.sampled_from(STYLES))
 def test_a_part_is_the_end_of_the_text(problem, style):
-    made = part_sent(problem, style=style)
-    if isinstance(made, Problem):
-        assert problem.text.endswith(made.text)
-        assert len(made.text) < len(problem.text)
-        again = part_sent(made, style=style)
-        assert isinstance(again, str) or again.text == made.text
+    variant = part_sent(problem, style=style)
+    if isinstance(variant, Problem):
+        assert problem.text.endswith(variant.text)
+        assert len(variant.text) < len(problem.text)
+        again = part_sent(variant, style=style)
+        assert isinstance(again, str) or again.text == variant.text

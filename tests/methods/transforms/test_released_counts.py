@@ -1,7 +1,8 @@
-"""What Elazar et al. released, and what the variants of the public files are made of."""
+"""Variants of the public files have the counts and the texts that Elazar et al. released."""
 
 import json
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,11 @@ PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "variants.md"
 
 
 def with_both_twins(problems):
-    """The problems whose group is there with two members: what is left once a lost member takes its twin along."""
+    """Problems whose group has two members, so that a lost member takes its twin along."""
     problems = list(problems)
-    members = Counter(problem.group for problem in problems)
-    return [problem for problem in problems if problem.group is not None and members[problem.group] == 2]
+    sizes = Counter(problem.group for problem in problems)
+    del sizes[None]
+    return [problem for problem in problems if sizes[problem.group] == 2]
 
 
 @pytest.fixture
@@ -48,17 +50,20 @@ def dev(real_file):
 
 
 def paired(dataset):
-    return dataset.with_problems(problem for pair in twin_pairs(dataset) for problem in pair)
+    """The dataset's twins alone, pair by pair."""
+    return dataset.with_problems(chain.from_iterable(twin_pairs(dataset)))
 
 
-def made(transform, dataset, style):
+def make_variants(transform, dataset, style):
+    """Variants of the problems that have one in this style."""
     variants = (transform(problem, style=style) for problem in dataset)
     return [variant for variant in variants if isinstance(variant, Problem)]
 
 
 def test_wsc_in_pairs_is_its_rows_two_by_two_without_row_254(wsc):
-    rows = [problem for row, problem in enumerate(wsc) if row != 254]
-    assert twin_pairs(wsc) == list(zip(rows[::2], rows[1::2], strict=True))
+    problems = [problem for row, problem in enumerate(wsc) if row != 254]
+    pairs = list(zip(problems[::2], problems[1::2], strict=True))
+    assert twin_pairs(wsc) == pairs
 
 
 def test_wsc_na_has_two_definitions(wsc):
@@ -66,8 +71,11 @@ def test_wsc_na_has_two_definitions(wsc):
     whole_pairs = non_associative(wsc, style="elazar")
     assert len(whole_pairs) == 220
     assert len(with_both_twins(whole_pairs)) == 220
-    associative = [sum(member.labels["associative"] for member in pair) for pair in twin_pairs(wsc)]
-    assert (associative.count(1), associative.count(2)) == (15, 11)
+    associative = []
+    for first, second in twin_pairs(wsc):
+        associative.append(first.labels["associative"] + second.labels["associative"])
+    assert associative.count(1) == 15
+    assert associative.count(2) == 11
 
 
 def test_wsc_na_needs_labels_and_a_known_definition(wsc, twins):
@@ -79,11 +87,15 @@ def test_wsc_na_needs_labels_and_a_known_definition(wsc, twins):
 
 def test_no_cands_has_the_released_counts(wsc, wsc_as_spelled, dev):
     sets = {"WSC": paired(wsc), "WSC-na": non_associative(wsc, style="elazar"), "dev": paired(dev)}
-    counts = {name: len(with_both_twins(made(no_cands, data, "code"))) for name, data in sets.items()}
+    counts = {name: len(with_both_twins(make_variants(no_cands, data, "code"))) for name, data in sets.items()}
     assert counts == {"WSC": 228, "WSC-na": 186, "dev": 554}
-    theirs = [" ".join(one.text.split()) for one in with_both_twins(made(no_cands, wsc_as_spelled, "code"))]
-    ours = [" ".join(one.text.split()) for one in with_both_twins(made(no_cands, paired(wsc), "code"))]
-    assert [text.replace(" .", ".") for text in ours] == [text.replace(" .", ".") for text in theirs]
+    assert texts_without_cands(paired(wsc)) == texts_without_cands(wsc_as_spelled)
+
+
+def texts_without_cands(dataset):
+    """Texts of the no-cands variants of whole pairs, with single spaces and none before a full stop."""
+    variants = with_both_twins(make_variants(no_cands, dataset, "code"))
+    return [" ".join(variant.text.split()).replace(" .", ".") for variant in variants]
 
 
 def test_a_doubled_space_of_wsc_is_seen_by_the_released_script_and_by_nothing_else(wsc):
@@ -99,24 +111,25 @@ def test_a_doubled_space_of_wsc_is_seen_by_the_released_script_and_by_nothing_el
 
 
 def test_part_sent_has_the_released_counts(wsc, dev):
-    assert len(made(part_sent, paired(wsc), "code")) == 242
-    assert len(made(part_sent, non_associative(wsc, style="elazar"), "code")) == 192
-    of_dev = made(part_sent, paired(dev), "code")
-    assert (len(of_dev), len(with_both_twins(of_dev))) == (563, 562)
+    assert len(make_variants(part_sent, paired(wsc), "code")) == 242
+    assert len(make_variants(part_sent, non_associative(wsc, style="elazar"), "code")) == 192
+    of_dev = make_variants(part_sent, paired(dev), "code")
+    assert len(of_dev) == 563
+    assert len(with_both_twins(of_dev)) == 562
 
 
 def test_special_word_pairs_have_the_released_counts(wsc, dev):
-    found = {"WSC": wsc, "WSC-na": non_associative(wsc, style="elazar"), "dev": dev}
-    assert {name: len(special_word_pairs(data)) for name, data in found.items()} == {
-        "WSC": 113,
-        "WSC-na": 90,
-        "dev": 177,
-    }
+    wsc_na = non_associative(wsc, style="elazar")
+    assert len(special_word_pairs(wsc)) == 113
+    assert len(special_word_pairs(wsc_na)) == 90
+    assert len(special_word_pairs(dev)) == 177
 
 
-def row(problem, variant, pair):
+def released_row(problem, variant, pair):
+    """Row of a released file for the variant of a problem."""
+    provenance = problem.provenance
     return {
-        "qID": problem.provenance["qID"] if "qID" in problem.provenance else f"wsc{problem.provenance['index']}",
+        "qID": provenance["qID"] if "qID" in provenance else f"wsc{provenance['index']}",
         "sentence": variant.text,
         "option1": problem.candidates[0],
         "option2": problem.candidates[1],
@@ -126,27 +139,32 @@ def row(problem, variant, pair):
 
 
 def size(rows):
-    """The length of a file with these rows, as the released ones are written."""
+    """Length of a file with these rows, as the released ones are written."""
     return sum(len(json.dumps(row)) + 1 for row in rows)
 
 
 def size_of(transform, dataset, keep=lambda variants: variants):
-    pairs = list(enumerate(twin_pairs(dataset)))
-    source = {problem.id: (problem, number) for number, pair in pairs for problem in pair}
-    variants = keep(made(transform, paired(dataset), "code"))
-    return size(row(source[v.provenance["of"]][0], v, source[v.provenance["of"]][1]) for v in variants)
+    """Length of a file of the variants that `keep` returns."""
+    originals = {}
+    for number, pair in enumerate(twin_pairs(dataset)):
+        for problem in pair:
+            originals[problem.id] = (problem, number)
+    rows = []
+    for variant in keep(make_variants(transform, paired(dataset), "code")):
+        problem, number = originals[variant.provenance["of"]]
+        rows.append(released_row(problem, variant, number))
+    return size(rows)
 
 
 def size_of_special_words(dataset):
-    return size(
-        {
-            "s1": f"{one.before}[MASK]{one.after}",
-            "s2": f"{other.before}[MASK]{other.after}",
-            "ans1": one.candidates[0],
-            "ans2": one.candidates[1],
-        }
-        for one, other in special_word_pairs(dataset)
-    )
+    """Length of a file of the special-word pairs."""
+    rows = []
+    for first, second in special_word_pairs(dataset):
+        first_word, second_word = first.candidates
+        first_text = f"{first.before}[MASK]{first.after}"
+        second_text = f"{second.before}[MASK]{second.after}"
+        rows.append({"s1": first_text, "s2": second_text, "ans1": first_word, "ans2": second_word})
+    return size(rows)
 
 
 def test_the_texts_of_dev_have_the_length_of_the_released_files(dev):
@@ -163,43 +181,60 @@ def test_the_texts_of_wsc_have_the_length_of_the_released_files(wsc_as_spelled):
 
 
 def test_a_special_word_pair_is_made_as_the_script_makes_it():
-    one = Problem("Ann saw this and ", " is out", ("Ann", "The Cat"), 1, group="g", domain="social")
-    other = one.replace(after=" was out of it", answer=0)
-    assert special_word_pairs(Dataset([one, other])) == []  # the "is" of "this" would be masked too
-    loud = one.replace(before="Ann saw them and ")
-    found = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
-    assert [(p.text, p.candidates, p.answer, p.group) for p in found[0]] == [
-        ("Ann saw them and Ann _ out of it.", ("was", "is"), 0, "g"),
-        ("Ann saw them and The Cat _ out.", ("was", "is"), 1, "g"),
-    ]
+    original = Problem("Ann saw this and ", " is out", ("Ann", "The Cat"), 1, group="g", domain="social")
+    other = original.replace(after=" was out of it", answer=0)
+    assert special_word_pairs(Dataset([original, other])) == []  # the "is" of "this" would be masked too
+    loud = original.replace(before="Ann saw them and ")
+    pairs = special_word_pairs(Dataset([loud, loud.replace(after=" was out of it", answer=0)]))
+    ((first, second),) = pairs
+    assert first.text == "Ann saw them and Ann _ out of it."
+    assert first.answer == 0
+    assert second.text == "Ann saw them and The Cat _ out."
+    assert second.answer == 1
+    for member in (first, second):
+        assert member.candidates == ("was", "is")
+        assert member.group == "g"
 
 
 def test_special_word_pairs_differ_in_exactly_one_word_where_the_blank_is_one():
-    one = Problem("I see around ", ".", ("it", "us"), 0, group="g")
-    assert special_word_pairs(Dataset([one, one.replace(before="I see ", answer=1)])) == []
-    two_words = [one.replace(after=" now or."), one.replace(after=" then if.", answer=1)]
+    original = Problem("I see around ", ".", ("it", "us"), 0, group="g")
+    assert special_word_pairs(Dataset([original, original.replace(before="I see ", answer=1)])) == []
+    two_words = [original.replace(after=" now or."), original.replace(after=" then if.", answer=1)]
     assert special_word_pairs(Dataset(two_words)) == []
-    stop = [one.replace(after=" here."), one.replace(after=" here", answer=1)]
+    stop = [original.replace(after=" here."), original.replace(after=" here", answer=1)]
     assert special_word_pairs(Dataset(stop)) == []
     with pytest.raises(UnknownName, match="Known: code, default"):
         special_word_pairs(Dataset(stop), style="paper")
 
 
+SIZES_ON_PAGE = [
+    (no_cands, "no-cands", "code"),
+    (no_cands, "no-cands", "default"),
+    (part_sent, "part-sent", "code"),
+    (part_sent, "part-sent", "paper"),
+    (part_sent, "part-sent", "default"),
+    (local_context, "local-context", "paper"),
+    (local_context, "local-context", "default"),
+]
+
+
+def row_of_sizes(name, style, cells):
+    joined_cells = " | ".join(cells)
+    return f"| {name} | `{style}` | {joined_cells} |"
+
+
 def test_the_page_has_the_sizes_of_every_style(wsc, dev):
     """Every row of the table of sizes is measured anew."""
     sets = (paired(wsc), non_associative(wsc, style="elazar"), paired(dev), dev)
-    rows = []
-    for transform, name, styles in (
-        (no_cands, "no-cands", ("code", "default")),
-        (part_sent, "part-sent", ("code", "paper", "default")),
-        (local_context, "local-context", ("paper", "default")),
-    ):
-        for style in styles:
-            variants = [made(transform, data, style) for data in sets]
-            cells = [f"{len(found):,} ({len(with_both_twins(found))})" for found in variants]
-            rows.append(f"| {name} | `{style}` | {' | '.join(cells)} |")
+    page = PAGE.read_text("utf-8")
+    for transform, name, style in SIZES_ON_PAGE:
+        cells = []
+        for data in sets:
+            variants = make_variants(transform, data, style)
+            pair_members = len(with_both_twins(variants))
+            cells.append(f"{len(variants):,} ({pair_members})")
+        assert row_of_sizes(name, style, cells) in page
     for style in ("code", "default"):
         counts = [2 * len(special_word_pairs(data, style=style)) for data in sets]
-        rows.append(f"| special-word | `{style}` | {' | '.join(f'{count} ({count})' for count in counts)} |")
-    page = PAGE.read_text("utf-8")
-    assert [row for row in rows if row not in page] == []
+        cells = [f"{count} ({count})" for count in counts]
+        assert row_of_sizes("special-word", style, cells) in page

@@ -1,3 +1,7 @@
+"""Candidates take the place of a pronoun or a blank, in the form that the place asks for."""
+
+from itertools import product
+
 import pytest
 
 from winokit.data.loading import load
@@ -59,8 +63,10 @@ def test_a_literal_blank_takes_the_candidate_to_the_letter_and_one_space():
     ("after", "language"), [("는 너무 크다.", "ko"), ("ใหญ่เกินไป", "th"), ("'nin kitabı", "tr"), ("다.", "und")]
 )
 def test_what_follows_a_literal_blank_stays_joined_to_it_in_a_language_without_a_pack(after, language):
-    assert substitute(Problem("x ", after, ("a", "b"), 0, language=language), "a").text == f"x a{after}"
-    assert substitute(Problem("x ", f"  {after} ", ("a", "b"), 0, language=language), "a").text == f"x a {after}"
+    joined = Problem("x ", after, ("a", "b"), 0, language=language)
+    apart = joined.replace(after=f"  {after} ")
+    assert substitute(joined, "a").text == f"x a{after}"
+    assert substitute(apart, "a").text == f"x a {after}"
 
 
 def test_the_style_can_be_chosen():
@@ -71,8 +77,10 @@ def test_the_style_can_be_chosen():
 
 
 def test_clauses_of_copa_lose_their_capital_unless_it_is_a_name_or_i():
-    for clause, said in (("Water flowed.", "water flowed."), ("I left.", "I left."), ("Nora left.", "Nora left.")):
-        assert filled("It rained so ", "", clause, asks_for="effect") == f"It rained so {said}"
+    clauses = {"Water flowed.": "water flowed.", "I left.": "I left.", "Nora left.": "Nora left."}
+    for clause, clause_in_text in clauses.items():
+        text = filled("It rained so ", "", clause, asks_for="effect")
+        assert text == f"It rained so {clause_in_text}"
 
 
 def test_literal_substitution_is_what_the_harness_scored(real_file):
@@ -82,17 +90,20 @@ def test_literal_substitution_is_what_the_harness_scored(real_file):
     log = real_file("lmeval/samples_winogrande_smollm2.jsonl").read_text("utf-8").splitlines()
     dev = load(real_file("winogrande/dev.jsonl"), groups=False)
     for line, problem in zip(log, dev, strict=True):
+        arguments = json.loads(line)["arguments"]
         for index, candidate in enumerate(problem.candidates):
-            logged = json.loads(line)["arguments"][f"gen_args_{index}"]
+            logged = arguments[f"gen_args_{index}"]
             part = substitute(problem, candidate)
-            assert (part.before + part.candidate, part.after) == (logged["arg_0"], logged["arg_1"])
+            assert part.before + part.candidate == logged["arg_0"]
+            assert part.after == logged["arg_1"]
 
 
 def test_every_wsc_possessive_is_one(real_file):
     wsc = load(f"wsc273:{real_file('wsc/WSCollection.xml')}", groups=False)
-    whose = [p for p in wsc if is_possessive(p.pronoun, p.after)]
-    assert len(whose) == 26
-    assert all("'s" in substitute(p, p.right).candidate for p in whose)
+    possessives = [problem for problem in wsc if is_possessive(problem.pronoun, problem.after)]
+    assert len(possessives) == 26
+    for problem in possessives:
+        assert "'s" in substitute(problem, problem.right).candidate
 
 
 @pytest.mark.parametrize(
@@ -102,42 +113,47 @@ def test_sentence_starts_are_told(before, opens):
     assert ENGLISH.opens_sentence(before) == opens
 
 
-PRONOUN_FILES = [
-    *("wsc/WSCollection.xml", "pdp/PDPChallenge2016.xml", "dpr/train.c.txt", "dpr/test.c.txt"),
-    *("winogender/all_sentences.tsv", "knowref/knowref_test.json"),
-    *(f"superglue-wsc/{split}.jsonl" for split in ("train", "val", "test")),
-    *(
-        f"winobias/{side}_stereotyped_type{kind}.txt.{split}"
-        for side in ("pro", "anti")
-        for kind in (1, 2)
-        for split in ("dev", "test")
-    ),
-    *(
-        f"perturbed-wsc/text_{name}.jsonl"
-        for name in ("original", "tense", "number", "gender", "voice", "rel_1", "adverb", "syn")
-    ),
-]
+PERTURBATIONS = ("original", "tense", "number", "gender", "voice", "rel_1", "adverb", "syn")
+PRONOUN_FILES = ["wsc/WSCollection.xml", "pdp/PDPChallenge2016.xml", "dpr/train.c.txt", "dpr/test.c.txt"]
+PRONOUN_FILES += ["winogender/all_sentences.tsv", "knowref/knowref_test.json"]
+PRONOUN_FILES += [f"superglue-wsc/{split}.jsonl" for split in ("train", "val", "test")]
+for side, kind, split in product(("pro", "anti"), (1, 2), ("dev", "test")):
+    PRONOUN_FILES.append(f"winobias/{side}_stereotyped_type{kind}.txt.{split}")
+PRONOUN_FILES += [f"perturbed-wsc/text_{name}.jsonl" for name in PERTURBATIONS]
 ARTICLES = {"the", "a", "an"}
 DETERMINERS = ARTICLES | {"my", "our", "your", "his", "its", "their"}
 
 
+def first_word(text):
+    return text.casefold().split(maxsplit=1)[0]
+
+
+def last_word(text):
+    """The last word of a text, or nothing if it has none."""
+    return text.casefold().split()[-1] if text.strip() else ""
+
+
 def read_closely(dataset):
-    """Where a filled text has two determiners in a row, and where a candidate's article is lost."""
+    """Filled texts that have two determiners in a row, and candidates that lost their article."""
     doubled = []
     lost = []
     for problem in dataset:
-        for candidate in problem.candidates if problem.query is None else (problem.query,):
+        candidates = problem.candidates if problem.query is None else (problem.query,)
+        for candidate in candidates:
             part = substitute(problem, candidate)
-            before, own, put = (words.casefold().split() or [""] for words in (part.before, candidate, part.candidate))
-            if before[-1] in DETERMINERS and put[0] in DETERMINERS:
+            word_in_text = first_word(part.candidate)
+            article = first_word(candidate)
+            if last_word(part.before) in DETERMINERS and word_in_text in DETERMINERS:
                 doubled.append(part.text)
-            if own[0] in ARTICLES and put[0] != own[0]:
+            if article in ARTICLES and word_in_text != article:
                 lost.append(part.text)
     return doubled, lost
 
 
 def test_no_filled_sentence_of_open_has_two_determiners_or_lacks_one():
-    assert read_closely(load("open", groups=False)) == ([], [])
+    doubled, lost = read_closely(load("open", groups=False))
+    assert doubled == []
+    assert lost == []
 
 
 @pytest.mark.parametrize("name", PRONOUN_FILES)
@@ -146,4 +162,6 @@ def test_no_filled_sentence_of_a_public_file_has_two_determiners_or_lacks_one(na
     assert doubled == []
     # "thus the it propells": the one pronoun of all that has an article before it, by its author's slip
     slips = ["thus the motorboat", "thus the propeller"] if name == "dpr/train.c.txt" else []
-    assert [text.partition(" propells")[0][-len(slip) :] for text, slip in zip(lost, slips, strict=True)] == slips
+    for text, slip in zip(lost, slips, strict=True):
+        beginning, _, _ = text.partition(" propells")
+        assert beginning.endswith(slip)
