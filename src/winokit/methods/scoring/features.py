@@ -40,8 +40,9 @@ def embed(
 ) -> npt.NDArray[np.float32]:
     """Compute the feature vectors of problems, a row each.
 
-    Rows are in the dataset's order. `features` is `concat`, `difference` or `single`; `pooling` is `first`, `mean` or
-    `span`.
+    Rows are in the dataset's order. `features` is `concat`, `difference` or `single`, as above. `pooling` makes one
+    vector of those of the tokens: `first` takes the first token's, `mean` is over all tokens, `span` over those of the
+    candidate or the blank.
     """
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling", pooling, get_args(Pooling))
@@ -72,7 +73,7 @@ def _get_vector(answer: Answer, problem: Problem) -> npt.NDArray[np.float32]:
 def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, Any]) -> Path:
     """Write vectors to a .npy file, and their settings beside it.
 
-    The .json beside it has ids, answers and groups too. Returns its path.
+    The .json beside it has ids, answers and groups too. Returns the path of the .json.
     """
     check_features_file(path)
     settings_path = path.with_suffix(".json")

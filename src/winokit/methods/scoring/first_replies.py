@@ -69,7 +69,10 @@ class FirstReplies:
 
     @property
     def requests(self) -> list[Request]:
-        """Requests whose replies could not be read."""
+        """Requests whose replies could not be read.
+
+        Empty as soon as one reply was read.
+        """
         return [request for request, _ in self._unread]
 
     def error(self, model: Model) -> AskingStopped:
