@@ -212,8 +212,8 @@ def sum_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) 
 def normalize_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score of each candidate: the log-probability of its text by length.
 
-    The option `per` names the unit of length, `token` or `character`. By default (`text`) it is not divided. Long texts are less likely than short
-    ones, whatever they say: divided by their length, they compete.
+    The option `per` names the unit of length, `token` or `character`. By default (`text`) it is not divided. Long texts
+    are less likely than short ones, whatever they say: divided by their length, they compete.
     """
     size = length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text for candidate in problem.candidates]
@@ -237,7 +237,8 @@ def length_by(setting: Setting) -> Callable[[str, Sized], int]:
 def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
     """Note that the built-in model does not read the data's languages.
 
-    `models` are SPECs, of which only "builtin" matters. An empty list if it is not among the models, or the data are in English.
+    `models` are SPECs, of which only "builtin" matters. An empty list if it is not among the models, or the data are in
+    English.
     """
     others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
     if "builtin" not in models or not others:

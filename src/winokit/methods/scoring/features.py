@@ -96,7 +96,8 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
 def check_features_file(path: Path) -> None:
     """Raise BadInput if writing features would overwrite other data.
 
-    The features are in `path`, their settings in a .json beside it.
+    The features are in `path`, their settings in a .json beside it. Raises it, too, if the path is a folder or a .json
+    itself.
     """
     settings_path = path.with_suffix(".json")
     if path == settings_path:

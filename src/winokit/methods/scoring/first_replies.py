@@ -52,7 +52,7 @@ class FirstReplies:
     def look_at(self, request: Request, answer: Answer) -> None:
         """Note whether an answer could be read.
 
-        Answers that are not replies do not count.
+        Answers that are not replies do not count. After the first that could be read, nothing is noted any more.
         """
         if not self._watching or not isinstance(answer, Reply):
             return

@@ -298,7 +298,8 @@ class Ledger:
 def list_sent_texts(model: Model, request: Request) -> Sequence[tuple[str, int]]:
     """Texts that a request sends to a model.
 
-    Each has the largest number of tokens that the model may write.
+    Each has the largest number of tokens that the model may write, which is 0 for a model that does not say what it
+    sends: then all texts of the request are one.
     """
     sends = getattr(model, "sends", None)
     if sends is not None:

@@ -232,8 +232,9 @@ def _build_settings(
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
     """Choose `k` solved problems of a pool for each problem.
 
-    A shot has an answer and is no yes/no question. It is neither the problem nor in its group. All problems take the first that fit from one shuffled order, so
-    that most share their shots, and a causal model reads them once. Raises BadInput if the pool is too small.
+    A shot has an answer and is no yes/no question. It is neither the problem nor in its group. All problems take the
+    first that fit from one shuffled order, so that most share their shots, and a causal model reads them once. Raises
+    BadInput if the pool is too small.
     """
     if not k:
         return [()] * len(problems)
