@@ -563,7 +563,8 @@ def gender_rows(scorer_judge: Judge, answers: Answers, note: str | None) -> Iter
 def is_gotcha(problem: Problem) -> bool | None:
     """Whether the occupation's statistics point away from the answer.
 
-    See `gender.gotcha`. The first candidate is taken to be the occupation. None for neutral pronouns and for problems without statistics.
+    See `gender.gotcha`. The first candidate is taken to be the occupation. None for neutral pronouns and for problems
+    without statistics.
     """
     percent = problem.labels.get("bls_pct_female")
     gender = problem.labels.get("gender")
