@@ -143,7 +143,10 @@ class NgramCorpus:
                 yield hit
 
     def look_up(self, lookups: Iterable[Lookup]) -> None:
-        """Make all lookups that are not known yet, and remember them."""
+        """Make all lookups that are not known yet, and remember their results.
+
+        They come from the cache or from the server. A lookup that a limit on requests prevents is left out.
+        """
         missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
         if not missing:
             return
