@@ -93,7 +93,8 @@ class NgramCorpus:
     def count(self, query: Query, /) -> int:
         """Number of places in the corpus that match a query.
 
-        It is an estimate if the words are very frequent.
+        It is an estimate if the words are very frequent, and 0 if a part of the query has no term that the index can
+        look up. Raises LookupsExhausted if a limit on requests is reached.
         """
         lookups = lookups_of(query)
         self.look_up(lookups)
@@ -102,7 +103,7 @@ class NgramCorpus:
     def search(self, query: Query, limit: int) -> list[Hit]:
         """Up to `limit` distinct sentences that match a query.
 
-        They are from a random sample of documents.
+        They are from a random sample of documents. Raises LookupsExhausted if a limit on requests is reached.
         """
         lookups = self.searches_of(query, limit)
         self.look_up(lookups)

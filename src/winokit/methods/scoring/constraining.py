@@ -29,8 +29,8 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
     """Decide how a model's replies are constrained, and tell the model.
 
     Returns the way, such as `choice` or `grammar`, or None for free replies. A model whose SPEC names one keeps it.
-    Otherwise free replies in the cache decide for free ones, and without any the server is tried out. The decision is
-    stored in the cache.
+    Otherwise an earlier decision in the cache holds. If there is none, free replies in the cache decide for free ones,
+    and without any the server is tried out. The decision is stored in the cache.
     """
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)

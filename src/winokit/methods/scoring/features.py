@@ -40,7 +40,8 @@ def embed(
 ) -> npt.NDArray[np.float32]:
     """Compute the feature vectors of problems, a row each.
 
-    Rows are in the dataset's order. `features` is `concat`, `difference` or `single`, as above. `pooling` makes one
+    Rows are in the dataset's order. `features` is `concat` (the vectors of the text with either candidate side by
+    side), `difference` (first minus second) or `single` (the text with its blank or pronoun). `pooling` makes one
     vector of those of the tokens: `first` takes the first token's, `mean` is over all tokens, `span` over those of the
     candidate or the blank.
     """

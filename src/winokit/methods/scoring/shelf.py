@@ -49,7 +49,7 @@ class ModelShelf:
 
         They are looked up for the model as it is, then under fingerprints of earlier versions of winokit. Requests
         without a cached answer are missing from the result. `ask` can keep answers only to requests that were looked
-        up here. With --set forget=on, cached answers of a server are deleted instead.
+        up here. With --set forget=on, cached answers of a server are deleted instead, except those of this run.
         """
         sure = self._identity is None or self._identity.tells
         self._keys = {request: key_of(self.fingerprint, request) for request in requests}

@@ -126,7 +126,7 @@ def finetune(
     """Fine-tune a model, test it, and write its folder.
 
     A finished run with the same data and settings is loaded from the folder, and an interrupted one is continued.
-    Raises BadInput if the folder has another run.
+    Raises BadInput if the folder has another run, or if data overlap, and Diverged if a loss is not a finite number.
 
     Parameters
     ----------
