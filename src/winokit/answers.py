@@ -259,7 +259,8 @@ class Answers:
     def with_units(self, unit_of: Mapping[str, Hashable]) -> Answers:
         """Return the same answers with other units.
 
-        `unit_of` has the unit of each original by its id, such as those that a release stores.
+        `unit_of` has the unit of each original by its id, such as those that a release stores. A subset becomes a table
+        of its own, with a null of its own.
         """
         units = Units.of_names(unit_of[name] for name in self.asked.ids)
         asked_problems = AskedProblems(

@@ -154,7 +154,8 @@ def refuse_overwriting(out: Path, sources: Iterable[Path]) -> None:
 def check_own_folder(folder: Path, names: Iterable[str], *, ours: bool, of: str) -> None:
     """Raise BadInput if files of these names would be overwritten.
 
-    No error if they are `ours`. `of` names what they would belong to, for the message.
+    No error if they are `ours`. Raises it, too, if the folder's path is a file. `of` names what the files would belong
+    to, for the message.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: a file, but a folder is needed; choose another --out")
@@ -213,6 +214,7 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file completely or not at all.
 
     It is written beside its place and then renamed. A link stays a link, and a pipe or a device is written directly.
+    A missing folder is made. Raises BadInput if it cannot be written.
     """
     with refused(path):
         if path.exists() and not path.is_file():

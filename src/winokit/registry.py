@@ -119,7 +119,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def summary_of(self, name: str) -> str:
         """Summary of the package that adds a name.
 
-        Empty if it has none. The package is not imported.
+        Empty if it has none. The package is not imported. Raises KeyError for a name of our own.
         """
         package = self._list_entry_points()[name].dist
         return str(package.metadata["Summary"] or "") if package else ""

@@ -186,7 +186,8 @@ def _convert_single(value: Any, kinds: list[Any]) -> Any:
 def _is_kind_of(value: Any, hint: Any) -> bool:
     """Whether a value is of the type of an annotation.
 
-    A text is a path too, and never a sequence of texts.
+    A text is a path too, and never a sequence of texts. Any text is of the type of a Literal: `check` compares it with
+    the choices.
     """
     members = members_of(hint)
     origin = get_origin(hint)
@@ -319,7 +320,9 @@ def verb(function: F) -> F:
     """Decorator that lets a function take the fields of its settings classes.
 
     The fields are keyword arguments where a settings object was a parameter, with the defaults of that verb, and they
-    are checked. A whole settings object may be given too, by the parameter's name; fields given beside it win.
+    are converted and checked. A whole settings object may be given too, by the parameter's name, and fields given
+    beside it win. An argument that the verb does not have raises TypeError. In a notebook, a verb with a parameter
+    `progress` shows a progress line unless it is given another.
     """
     # What it returns may need an extra, and is known to type checkers alone.
     annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
@@ -560,9 +563,8 @@ def check_names(
 ) -> None:
     """Raise TypeError for an argument that a call does not have.
 
-    The message names the parameter that was probably meant. `given` are the names of the arguments, `known` those of
-    the parameters, `former` maps former names to present ones, and `moved` maps names to the verbs that have them
-    now.
+    The message names the parameter that was probably meant. `former` maps former names to present ones, and `moved`
+    maps names to the verbs that have them now.
 
     >>> check_names("bake", ["heet"], ["heat", "mode"])
     Traceback (most recent call last):
@@ -619,8 +621,8 @@ def refuse_unused(call: Callable[..., Any], why: str, **given: Any) -> None:
 def list_taken_fields(kind: type, hint: Any) -> Mapping[str, Any]:
     """Fields of a settings class that a verb takes, with annotations.
 
-    `hint` is the verb's annotation of the class, which may leave out fields. A field that holds settings is replaced
-    by their fields.
+    `hint` is the verb's annotation of the class, which may leave out fields (`Without`), or put them into a section of
+    winokit.toml (`Stored`). A field that holds settings is replaced by their fields.
     """
     metadata = getattr(hint, "__metadata__", ())
     left_out: set[str] = set()

@@ -12,7 +12,8 @@ from itertools import chain
 class BoardRow:
     """One model on a board.
 
-    A share is None if there is nothing to compute it from.
+    `single` is its share of problems right, with the interval from `low` to `high`. Any other share is None if there is
+    nothing to compute it from.
     """
 
     name: str

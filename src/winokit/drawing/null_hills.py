@@ -64,7 +64,10 @@ class NullHill:
         return f"its score is {percent(self.row.value)}; its own choices would get {percent(self.null)}"
 
     def across(self, value: float) -> float:
-        """Horizontal position of a value, kept inside the drawing."""
+        """Horizontal position of a value, kept inside the drawing.
+
+        It is from 0 to 200, the width of the drawing.
+        """
         share = (value - self.low) / (self.high - self.low)
         return round(WIDTH * min(max(share, 0.0), 1.0), 2)
 

@@ -192,7 +192,8 @@ def forest(
 ) -> Forest:
     """Forest of the main results of all protocols, or of one.
 
-    `fine` takes the rows on subsets of subsets, like `connective.because`, instead of all others.
+    Main results are shares, except those that only explain another row (`SECONDARY`). `fine` takes the rows on subsets
+    of subsets, like `connective.because`, instead of all others.
     """
     rows = list(rows)
     secondary = set(SECONDARY)

@@ -48,8 +48,9 @@ class ClusterSettings(Settings):
 def started(address: str | None, need: str) -> Any:
     """Start Ray on this machine, or connect to a cluster.
 
-    Returns the module `ray`. Without an address it is $RAY_ADDRESS, else this machine. `need` says what Ray is for,
-    in the error if it is not installed. Raises BadInput if no cluster answers.
+    Returns the module `ray`. Without an address it is $RAY_ADDRESS, else this machine. If this process is connected
+    already it stays so, whatever the address. `need` says what Ray is for, in the error if it is not installed. Raises
+    BadInput if no cluster answers.
     """
     # No word to its makers, and none about GPUs that a worker without one will not see.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

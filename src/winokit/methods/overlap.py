@@ -62,7 +62,8 @@ _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 class Match:
     """Two problems that give each other away.
 
-    `kind` is one of `KINDS`; `first` and `second` are their datasets and rows.
+    `kind` is one of `KINDS`. `first` and `second` are their datasets and rows, from 0. `similarity` is from 0 to 1: one
+    minus the edit distance in words over the longer length, or 1 for the same letters.
     """
 
     kind: str

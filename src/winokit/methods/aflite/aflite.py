@@ -273,7 +273,8 @@ class AFLite(DebiasMethod):
     ) -> inputs.Ints:
         """Return positions of the rows to remove, in whole units.
 
-        The predictions of a unit's rows are pooled into one score. All arrays have one entry per row that is left.
+        The predictions of a unit's rows are pooled into one score. A unit has a score if it has `min_predictions` of
+        them for each of its rows. All arrays have one entry per row that is left.
         """
         unit_numbers, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
         unit_right = np.bincount(unit_of, right_counts)

@@ -44,7 +44,10 @@ class AfliteRun:
 
 
 def identity(X: Floats, y: Ints, units: Ints, settings: dict[str, Any]) -> str:
-    """Return a hash of everything that the result of a run depends on."""
+    """Return a hash of everything that the result of a run depends on.
+
+    These are the features, answers, units and settings. The backend is left out.
+    """
     digest = hashlib.blake2b(digest_size=16)
     for array in (X, y, units):
         digest.update(f"{array.shape} {array.dtype}".encode())

@@ -232,7 +232,8 @@ def standard_error(
 ) -> Divergence:
     """Standard error of a divergence, by bootstrap over units.
 
-    `numbers` are the unit numbers of the rows. Not for `knn`: a draw repeats rows, whose distance is then 0.
+    `numbers` are the unit numbers of the rows. Draws in which all rows have one answer are left out. Not for `knn`: a
+    draw repeats rows, whose distance is then 0.
     """
     rng = np.random.default_rng(seed)
     order = np.argsort(numbers, kind="stable")

@@ -204,7 +204,8 @@ def _search_line(
 class ClassifierEnsemble:
     """Logistic regressions on random subsets of shared rows, fitted phase after phase.
 
-    `regularisation` is scikit-learn's C.
+    `regularisation` is scikit-learn's C. The metric is the matrix P of this module, which guides the steps and changes
+    no solution.
     """
 
     def __init__(self, rows: FeatureRows, regularisation: float, tolerance: float, max_steps: int) -> None:
@@ -285,11 +286,17 @@ class ClassifierEnsemble:
         return self.mean, change
 
     def drop(self, positions: Ints) -> None:
-        """Remove rows by position, and subtract their part of the metric."""
+        """Remove rows by position, and subtract their part of the metric.
+
+        `positions` are indices into the rows that are left. The rows themselves are changed in place.
+        """
         self.gram = self.gram - self.rows.drop(positions)
 
     def state(self) -> dict[str, Any]:
-        """Return the state that the next phase depends on, as NumPy arrays by name."""
+        """Return the state that the next phase depends on, as NumPy arrays by name.
+
+        `weights` are the curvatures p(1 - p) of the rows, in the order of their numbers.
+        """
         host = self.rows.to_numpy
         weights_by_number = host(self.rows.weights)[np.argsort(self.rows.numbers)]
         return {

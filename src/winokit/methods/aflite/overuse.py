@@ -183,7 +183,8 @@ def _compare_traits(names: Sequence[str], rows: Ints, traits: Ints, sides: Sides
 def _choose_examples(trait_count: int, rows: Ints, traits: Ints, rank: Ints) -> list[tuple[int, ...]]:
     """Return for each trait the first few of its rows, by rank and then by index.
 
-    Entry i says that row `rows[i]` has trait `traits[i]`. `rank` has one number per row of the data.
+    There are three at most. Entry i says that row `rows[i]` has trait `traits[i]`. `rank` has one number per row of the
+    data.
     """
     order = np.lexsort((rows, rank[rows], traits))
     sorted_rows = rows[order]

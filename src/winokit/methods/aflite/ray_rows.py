@@ -142,11 +142,11 @@ class _RowWorker(NumpyRows):
         self._limit = blas_threads(1)  # for as long as the worker lives
 
     def get_weights(self) -> Floats:
-        """Return the weight of each row."""
+        """Return the weight of each row, its curvature p(1 - p)."""
         return self.weights
 
     def set_weights(self, weights: Floats) -> None:
-        """Set the weight of each row."""
+        """Set the weight of each row, its curvature p(1 - p)."""
         self.weights = weights.copy()
 
     def counted_votes(self) -> tuple[Ints, Ints]:

@@ -103,6 +103,9 @@ class FeatureRows(Protocol):
 
     The rows are in memory, on a GPU, or on other machines. Arrays in arguments and results are of the kind that the
     hardware works with (NumPy's or torch's), unless they are Ints.
+
+    A gram is the curvature (Hessian) of the logistic loss over all rows. A row's weight is its curvature p(1 - p), and
+    no weight that a user gives. A vote is a prediction of a classifier on a row that it did not train on.
     """
 
     plan: FitPlan
@@ -487,7 +490,10 @@ def logistic(odds: Floats) -> Floats:
 
 
 def weighted_gram(X: Floats, weights: Floats) -> Floats:
-    """Sum of w x xᵀ over rows, each x with a 1 at its end."""
+    """Sum of w x xᵀ over rows, each x with a 1 at its end.
+
+    `weights` has w of each row, its curvature p(1 - p).
+    """
     root = np.sqrt(weights)
     scaled = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype)
     np.multiply(X, root[:, None], out=scaled[:, :-1])

@@ -175,7 +175,10 @@ class TorchRows(FeatureRows):
         return tensor.pin_memory().to(self.device, non_blocking=True)
 
     def _compute_weighted_gram(self, rows: Any) -> torch.Tensor:
-        """Sum of w x xᵀ over the indexed rows, each x with a 1 at its end."""
+        """Sum of w x xᵀ over the indexed rows, each x with a 1 at its end.
+
+        w is the row's curvature p(1 - p).
+        """
         root = self.weights[rows].sqrt()[:, None]
         with exact_products():
             scaled = torch.cat([self._X[rows] * root, root], dim=1)

@@ -148,7 +148,10 @@ def defaults(definition: Definition) -> dict[str, str]:
 
 
 def _default_value(values: Sequence[str]) -> str:
-    """Return the first value of a switch, or `phrases` for free text."""
+    """Return the first value of a switch, or `phrases` for free text.
+
+    The word `number`, which marks a switch for numbers, is no value.
+    """
     named_values = [value for value in values if value not in NUMBER]
     return named_values[0] if named_values else "phrases"
 

@@ -156,7 +156,7 @@ def in_float32(layers: nn.Module, states: Tensor) -> Tensor:
 def softmax(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Cross entropy of the right option among the options of its case.
 
-    `numbers` has one number per option.
+    `numbers` has one number per option. Returns the sum over cases, and their number.
     """
     # (cases, options); minus infinity where a case has fewer options than others
     shape = (batch.cases, batch.widest)
@@ -168,7 +168,7 @@ def softmax(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
 def binary(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Binary cross entropy of each option, as right or wrong by itself.
 
-    `numbers` has one number per option.
+    `numbers` has one number per option. Returns the sum over options, and their number.
     """
     total = functional.binary_cross_entropy_with_logits(numbers, batch.right, reduction="sum")
     return total, len(numbers)
@@ -178,7 +178,8 @@ def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[f
     """Return scores by which the option with the highest number wins.
 
     A judgement has a score for "no", the best rival's number, and one for "yes", the query's. Without a rival, the
-    reason is returned instead.
+    reason is returned instead. The switch `ties` resolves ties as in `_break_tie`, where the first of several
+    candidates counts as the query.
     """
     if not case.is_judgement:
         return _break_tie(tuple(numbers), switches["ties"], query=0)
@@ -191,7 +192,9 @@ def highest(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[f
 def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[float, ...] | str:
     """Return scores by which the only option judged right wins.
 
-    An option is judged right if its number is above 0. If none is, or more than one, the reason is returned instead.
+    An option is judged right if its number is above 0, or is 0 with `ties=loose`. If none is, or more than one, the
+    reason is returned instead. With `judge=first` only the first candidate is judged, and the others have 0. A
+    judgement has 0 for "no" and the query's number for "yes".
     """
     if case.is_judgement:
         return _break_tie((RIGHT, numbers[0]), switches["ties"], query=1)
@@ -212,8 +215,9 @@ def judged(case: Case, numbers: Sequence[float], switches: Switches) -> tuple[fl
 def _break_tie(scores: tuple[float, ...], ties: str, *, query: int) -> tuple[float, ...]:
     """Return the scores with a tie for the highest resolved.
 
-    `query` is an index. With `ties="strict"` the query loses the tie, with `loose` it wins. With `abstain` the tie
-    remains.
+    `query` is an index. With `ties="strict"` the query loses the tie, with `loose` it wins. If it loses, or is not
+    among the tied, the last other one wins. The winner's score is raised by the least possible step. With `abstain`
+    the tie remains.
     """
     best = max(scores)
     tied = [index for index, score in enumerate(scores) if score == best]

@@ -24,7 +24,7 @@ from winokit.methods.formalizations.inputs import MASKED, SUBSTITUTION
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Cross entropy over the options, or the margin loss with `loss=margin`.
 
-    `numbers` has one number per option.
+    `numbers` has one number per option. Returns the sum over cases, and their number.
     """
     if switches["loss"] == "softmax":
         return softmax(numbers, batch, switches)
@@ -35,7 +35,7 @@ def margin(numbers: Tensor, batch: Batch, alpha: float, beta: float) -> Loss:
     """Negative log-probability of the right option, plus penalties for wrong ones.
 
     `numbers` has the log-probability of each option. The penalty of a wrong option is `alpha` times the amount by which
-    it is less than `beta` below the right one.
+    it is less than `beta` below the right one. Returns the sum over cases, and their number.
     """
     is_right = batch.column == batch.gold[batch.case]
     # The number of each case's right option, as a sum: indexing would wait for the device.

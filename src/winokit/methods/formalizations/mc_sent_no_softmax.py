@@ -17,7 +17,7 @@ from winokit.methods.formalizations.inputs import SENTENCE_SWITCHES, SENTENCES
 def loss(numbers: Tensor, batch: Batch, switches: Switches) -> Loss:
     """Binary cross entropy of each option, with its mean over options or problems.
 
-    `numbers` has one number per option.
+    `numbers` has one number per option. Returns the sum over options, and the number by which to divide it.
     """
     total, option_count = binary(numbers, batch, switches)
     if switches["mean"] == "rows":

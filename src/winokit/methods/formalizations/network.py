@@ -121,9 +121,9 @@ class Network(nn.Module):
 def load_network(spec: str, formalization: Formalization, *, seed: int = 0, device: str | None = None) -> Network:
     """Load a model for training, with a head of this formalization.
 
-    `spec` is `builtin` or `hf:NAME_OR_FOLDER`. If the folder was trained under the same formalization, its head is
-    loaded. Otherwise the head has random weights, drawn by `seed`. Raises BadInput if the formalization cannot train
-    this model.
+    `spec` is `builtin` or `hf:NAME_OR_FOLDER`. If the folder was trained under a formalization of the same name and
+    with the same switch `head`, its head is loaded. Otherwise the head has random weights, drawn by `seed`. Raises
+    BadInput if the formalization cannot train this model.
     """
     parsed = Spec.parse(spec)
     if parsed.prefix not in TRAINABLE:
@@ -171,7 +171,8 @@ def open_network(settings: HfSettings) -> Network:
 def save_network(network: Network, folder: Path, about: Mapping[str, Any]) -> None:
     """Write weights, tokenizer and head into a folder, and finally `winokit.json`.
 
-    `about` are more entries of `winokit.json`.
+    `about` are more entries of `winokit.json`. An older `winokit.json` is deleted first. Matrices of LoRA are merged
+    into the saved weights.
     """
     from safetensors.torch import save
 

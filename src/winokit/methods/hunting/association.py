@@ -88,7 +88,7 @@ def association(name_count: int, pair_counts: Sequence[int]) -> float:
     """Mean log share of a candidate's sentences that also have each word.
 
     `name_count` is the number of sentences with the candidate, `pair_counts` the numbers with the candidate and each
-    word.
+    word, at least one. Half a sentence is added to these, and one to `name_count`, so that no share is 0.
 
     >>> round(association(99, [0, 9]), 2)
     -3.83

@@ -44,7 +44,8 @@ AHEAD = 3
 class BuiltIndex:
     """Summary of a run that built an index.
 
-    Files are listed by what was done with them.
+    Files are listed by what was done with them. `bytes` is the size of the index. `sentences` and `files` are counts of
+    the whole index, and `bytes_read` is the size of the corpus files that this run read.
     """
 
     out: str

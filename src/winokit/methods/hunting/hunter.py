@@ -67,7 +67,7 @@ class Hunt(Brief):
 def is_copy(text: str, problem: Problem) -> bool:
     """Whether a sentence is a copy of a problem.
 
-    It names every candidate and has most of the problem's other words.
+    It names every candidate and has at least 80 % of the problem's other words.
     """
     if not all(ENGLISH.mention_places(text, candidate) for candidate in problem.candidates):
         return False
@@ -131,7 +131,8 @@ class Hunter:
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
         """Score the candidates of each problem, in the order of the requests.
 
-        Yields the index of a request and its scores; scores without values say why.
+        Yields the index of a request and its scores, and scores without values say why. Raises BadInput for a request
+        that is no choice.
         """
         for index, request in enumerate(requests):
             if not isinstance(request, Choose):

@@ -93,7 +93,8 @@ class NgramCorpus:
     def count(self, query: Query, /) -> int:
         """Number of places in the corpus that match a query.
 
-        It is an estimate if the words are very frequent.
+        It is an estimate if the words are very frequent, and 0 if a part of the query has no term that the index can
+        look up. Raises LookupsExhausted if a limit on requests is reached.
         """
         lookups = lookups_of(query)
         self.look_up(lookups)
@@ -102,7 +103,7 @@ class NgramCorpus:
     def search(self, query: Query, limit: int) -> list[Hit]:
         """Up to `limit` distinct sentences that match a query.
 
-        They are from a random sample of documents.
+        They are from a random sample of documents. Raises LookupsExhausted if a limit on requests is reached.
         """
         lookups = self.searches_of(query, limit)
         self.look_up(lookups)
@@ -143,7 +144,10 @@ class NgramCorpus:
                 yield hit
 
     def look_up(self, lookups: Iterable[Lookup]) -> None:
-        """Make all lookups that are not known yet, and remember them."""
+        """Make all lookups that are not known yet, and remember their results.
+
+        They come from the cache or from the server. A lookup that a limit on requests prevents is left out.
+        """
         missing = [lookup for lookup in dict.fromkeys(lookups) if lookup not in self._found]
         if not missing:
             return

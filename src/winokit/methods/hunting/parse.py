@@ -416,7 +416,8 @@ def predicate_words(
 def _is_in_predicate(node: DependencyNode, head: DependencyNode, closed: frozenset[int]) -> bool:
     """Whether a word is in a head's clause and its predicate.
 
-    Words of the subject and of the phrases of closed nodes are not.
+    Words of the subject and of the phrases of closed nodes are not, nor are punctuation, words that open a clause
+    ("because") and words that join verbs ("and").
     """
     joins_verbs = node.dep_ == "cc" and is_verb(node.head)
     if node.dep_ in ("punct", "mark") or joins_verbs or clause(node) != clause(head):

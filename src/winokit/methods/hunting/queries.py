@@ -72,7 +72,7 @@ class Sought:
     def find(self, tokens: Sequence[WordToken]) -> list[tuple[int, int, int]]:
         """Places of the clause in a sentence, as (head, start, end).
 
-        They are indices of tokens.
+        They are indices of tokens, the end exclusive.
         """
         places = []
         if self.phrase:
@@ -124,7 +124,8 @@ class QueryPair:
 def query_sets(reading: ProblemReading, synonyms: Synonyms, sets: Sequence[str] = DEFAULT_SETS) -> list[QueryPair]:
     """Queries of a problem, from strict to loose.
 
-    `sets` are the names of the sets to use.
+    `sets` are the names of the sets to use. There is no query of the set `synonyms` if no word has a synonym, and none
+    of `without` if the head is the special word.
     """
     context = reading.context
     query = reading.query

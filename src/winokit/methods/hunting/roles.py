@@ -36,7 +36,10 @@ MEN, WOMEN, MANY_AS_ONE = (grammar.WORDS[kind] for kind in ("men", "women", "man
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """Word in a role, with the pronouns that may mean it."""
+    """Word in a role, with the pronouns that may mean it.
+
+    `kinds` has these pronouns as subjects: "he", "she", "it", "they".
+    """
 
     word: str
     kinds: frozenset[str]
@@ -73,7 +76,8 @@ def noun(token: grammar.WordToken) -> Filler:
 class Evidence:
     """One sentence as evidence for the agent or the patient.
 
-    `context` and `query` are the searched wordings of the clauses that it has, and `spans` their places in the text.
+    `label` is `agent` or `patient`. `context` and `query` are the searched wordings of the clauses that it has, and
+    `spans` their places in the text: start and end in characters, first of the context, then of the query.
     """
 
     label: str
@@ -122,7 +126,8 @@ def decide(evidence: Sequence[Evidence]) -> HuntDecision:
 def resolve(text: str, reading: ProblemReading, pair: QueryPair) -> Evidence | str:
     """Read a sentence as evidence for a role, or say why not.
 
-    `reading` is the problem, `pair` the query that found the sentence.
+    `reading` is the problem taken apart, `pair` the query that found the sentence. If the sentence has the words in
+    several places, the first places that show a role count.
     """
     tokens = grammar.tokenise(text)
     reason = "the words stand too far apart"

@@ -11,7 +11,7 @@ from winokit.methods import arrays
 def correct(predictions: arrays.Choices, answers: arrays.Counts) -> arrays.BoolArray:
     """Whether each problem is answered correctly.
 
-    An abstention (None, or -1 in an array) is not correct.
+    An abstention (None) is not correct.
     """
     arrays.same_length(predictions=predictions, answers=answers)
     right: arrays.BoolArray = arrays.as_choices(predictions) == arrays.as_answers(answers)

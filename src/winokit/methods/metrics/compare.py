@@ -253,7 +253,7 @@ def _compute_sign_flip_p(sizes: IntArray, observed: float) -> float:
 
 
 def _sum_by_unit(first: Values, second: Values, units: Units) -> FloatArray:
-    """Sum of the score differences over each unit."""
+    """Sum of the differences, first score minus second, over each unit."""
     require_units(units, len(first))
     same_length(first=first, second=second)
     return units.sums(as_values(first) - as_values(second))

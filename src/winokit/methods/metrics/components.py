@@ -289,7 +289,8 @@ def without_each(values: FloatArray, units: Units) -> FloatArray:
 def leave_one_out(source: Sequence[str], estimates: FloatArray, units: Units, level: float) -> Component:
     """Component of a source, with its jackknife interval.
 
-    The first estimate is on all problems, the others are without each unit in turn.
+    The first estimate is on all problems, the others are without each unit in turn. The ends are 0 or more, and with
+    fewer than three units the interval is from 0 to infinity.
     """
     from scipy import special
 

@@ -34,6 +34,9 @@ FEWEST_ITEMS = 20
 def base_of_name(name: str) -> str:
     """Base model that a model's name mentions, or the first word.
 
+    The owner before the last slash is ignored, and so is case. The first of `BASES` with which a word of the name
+    begins counts, and else the first word of two letters or more.
+
     >>> base_of_name("someone/OpenHermes-2.5-Mistral-7B"), base_of_name("Orca-2-7b")
     ('mistral', 'orca')
     """

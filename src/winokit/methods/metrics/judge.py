@@ -460,7 +460,8 @@ def is_one_place(answers: Answers) -> bool:
 def _align_twin_choices(answers: Answers, pairs: IntArray) -> tuple[IntArray, IntArray]:
     """Choices of both twins of each pair, in one order of candidates.
 
-    Both are indices into the first twin's candidates.
+    Both are indices into the first twin's candidates, or -1 for an abstention. If the first twin does not list the
+    second's choice, its index stays as it is.
     """
     first = answers.choices[pairs[:, 0]]
     second = answers.choices[pairs[:, 1]].copy()
@@ -562,7 +563,8 @@ def gender_rows(scorer_judge: Judge, answers: Answers, note: str | None) -> Iter
 def is_gotcha(problem: Problem) -> bool | None:
     """Whether the occupation's statistics point away from the answer.
 
-    See `gender.gotcha`. None for neutral pronouns and for problems without statistics.
+    See `gender.gotcha`. The first candidate is taken to be the occupation. None for neutral pronouns and for problems
+    without statistics.
     """
     percent = problem.labels.get("bls_pct_female")
     gender = problem.labels.get("gender")

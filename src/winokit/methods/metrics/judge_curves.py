@@ -299,7 +299,7 @@ class _Curve:
     def area(self, levels: Sequence[CurveLevel], rows: Sequence[int]) -> Metric:
         """Compute the row of the area under the curve.
 
-        It has an interval if each restart has every size.
+        It has an interval if each restart has every size. `n` is then the number of restarts, and else 0.
         """
         sizes = [level.size for level in levels]
         smallest = levels[0].asked
@@ -359,9 +359,10 @@ class _Curve:
         return Polynomial(coefficients, centre, Crossed.of(table, self.unit_sizes, scatter=scatter))
 
     def seeds(self, rows: Sequence[int]) -> tuple[tuple[float, ...], float | None]:
-        """Slope of each restart's restart_rows line, and the p-value of one slope.
+        """Slope of each restart's own line, and the p-value of one slope.
 
-        Both are empty (None) if a restart lacks a size.
+        Slopes are shares (not per cent) by ln(size). If a restart lacks a size there are no slopes, and the p-value is
+        None.
         """
         by_seed = self.by_seed(rows)
         if by_seed is None:

@@ -81,10 +81,10 @@ def corrected_for_number(p_values: Sequence[float]) -> list[float]:
 
 
 def p_best_by_coins(right: BoolArray, units: Units, tries: int) -> float:
-    """Probability that the best of `tries` coin guesses has as many right.
+    """Probability that the best of `tries` coin guesses is as good.
 
-    A guess tosses one coin for each unit, which leaves its answers or turns them round: of a unit with 5 right and 1
-    wrong, turned round, 1 is right and 5 are wrong.
+    As good is having as many right, or more. A guess tosses one coin for each unit, which leaves its answers or turns
+    them round: of a unit with 5 right and 1 wrong, turned round, 1 is right and 5 are wrong.
 
     >>> pairs = Units.of_names(["a", "a", "b", "b"])
     >>> round(p_best_by_coins(np.array([True, True, True, True]), pairs, tries=1), 6)

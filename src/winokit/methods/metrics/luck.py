@@ -21,7 +21,7 @@ def p_chance(right: int, n: int, chance: float | Values = 0.5, times: Counts | N
     right, n
         Right answers among so many problems.
     chance
-        What a guess gets: one number, or one for each thing that is guessed (nothing for an abstention).
+        What a guess gets: one number, or one for each thing that is guessed (0 for an abstention).
     times
         How many problems each guess answers: a scorer that does not see the pronoun reads some texts thrice, and
         guesses once. By default each answers one.

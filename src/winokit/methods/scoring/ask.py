@@ -52,8 +52,9 @@ def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
 def judge(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score of each candidate: its mean over the orders of candidates.
 
-    It is the mean log-probability of its letter, or of votes if some reply has no log-probabilities. Raises Abstain
-    if no reply can be read.
+    It is the mean log-probability of its letter (of the candidate itself where nothing is lettered), or of votes if
+    some reply has no log-probabilities. A reply that cannot be read is left out of the mean. Raises Abstain if none
+    can be read.
     """
     count = len(problem.candidates)
     replies = list(map(_check_reply, answers))
@@ -88,7 +89,7 @@ def _explain_silence(replies: Sequence[Reply]) -> str:
 def _count_votes(reply: Reply, count: int) -> Sequence[float]:
     """1 for the option that a reply chooses, 0 for the others.
 
-    `count` is the number of options.
+    A reply with log-probabilities chooses the likeliest. `count` is the number of options.
     """
     chosen = reply.choice if reply.logprobs is None else int(np.argmax(reply.logprobs))
     return [float(index == chosen) for index in range(count)]
@@ -139,7 +140,8 @@ def lettered_question(problem: Problem, shown: Sequence[str], prompt: PromptTemp
 def open_question(problem: Problem, prompt: PromptTemplate | None = None, *, is_reversed: bool = False) -> str:
     """Write a question whose answer is a candidate, or yes or no.
 
-    Without a `prompt` it has the usual wording. `is_reversed` lists the answers in reverse order.
+    Without a `prompt` it has the usual wording, which lists no answers unless the problem is a choice of whole texts.
+    `is_reversed` lists them in reverse order, where they are listed.
     """
     options = problem.candidates if problem.query is None else ("yes", "no")
     if is_reversed:

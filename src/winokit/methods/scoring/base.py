@@ -24,7 +24,11 @@ class Abstain(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """Facts about the model and the run that a scoring may need."""
+    """Facts about the model and the run that a scoring may need.
+
+    `substitution` is the style in which candidates are put into the blank, and `options` are those after the `?` of
+    the scoring's name.
+    """
 
     kind: str = "any"
     """The model's kind: `ask` words its questions for it."""
@@ -42,8 +46,9 @@ class Setting:
 class Scoring:
     """One way to score the candidates of a problem.
 
-    `ask` makes the requests to a model for a problem, `judge` turns their answers into a score per candidate. `about`
-    describes it for users, and `options` are the names of its options.
+    `ask` makes the requests to a model for a problem, `judge` turns their answers into a score per candidate, of which
+    more is better. Both raise Abstain for a problem that cannot be judged. `about` describes it for users, and
+    `options` are the names of its options.
     """
 
     name: str
@@ -106,7 +111,8 @@ def choose_scoring(
     """Find the scoring of a name, with its options.
 
     A name may have options: `masked-candidate?reduce=sum`. None is the default for the model and the problems. Raises
-    BadInput if the model cannot answer the scoring's requests.
+    BadInput if the model can answer none of the kinds of request that the scoring makes, and UnknownName for an
+    unknown scoring or option.
     """
     scoring, options = parse_scoring(name or default_scoring(model, problems))
     if not fits(scoring, model):
@@ -136,7 +142,7 @@ def check_scorings(names: Sequence[str | None]) -> None:
 def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
     """Parse a name with options into a scoring and its options.
 
-    Raises UnknownName for an option that the scoring does not have.
+    Raises UnknownName for an option that the scoring does not have. Values of options are not checked here.
     """
     head, _, query = name.partition("?")
     scoring = SCORINGS[head]
@@ -147,7 +153,12 @@ def parse_scoring(name: str) -> tuple[Scoring, Mapping[str, str]]:
 
 
 def default_scoring(model: Model, problems: Sequence[Problem] = ()) -> str:
-    """Name of the default scoring for a model on these problems."""
+    """Name of the default scoring for a model on these problems.
+
+    It depends on the model's kind, on whether all problems are choices between whole texts, and on whether any text
+    follows any blank. If the model cannot answer its requests, it is the first scoring whose requests it can answer,
+    if there is one.
+    """
     are_whole = all_whole(problems)
     followed = not len(problems) or any(problem.after.strip() for problem in problems)
     if are_whole:
@@ -179,7 +190,7 @@ def fits(scoring: Scoring, model: Model) -> bool:
 def pieces(answer: Answer) -> tuple[Piece, ...]:
     """Tokens of an answer with their log-probabilities.
 
-    Raises BadInput for a refusal.
+    Raises BadInput for a refusal, and TypeError for any other kind of answer.
     """
     if isinstance(answer, Refusal):
         raise BadInput(answer.why)
@@ -201,8 +212,8 @@ def sum_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) 
 def normalize_logprobs(problem: Problem, setting: Setting, answers: Sequence[Answer]) -> tuple[float, ...]:
     """Score of each candidate: the log-probability of its text by length.
 
-    The option `per` names the unit of length; by default it is not divided. Long texts are less likely than short
-    ones, whatever they say: divided by their length, they compete.
+    The option `per` names the unit of length, `token` or `character`. By default (`text`) it is not divided. Long texts
+    are less likely than short ones, whatever they say: divided by their length, they compete.
     """
     size = length_by(setting)
     texts = [substitute(problem, candidate, setting.substitution).text for candidate in problem.candidates]
@@ -226,7 +237,8 @@ def length_by(setting: Setting) -> Callable[[str, Sized], int]:
 def unread_languages(models: Iterable[object], dataset: Dataset) -> list[str]:
     """Note that the built-in model does not read the data's languages.
 
-    An empty list if it is not among the models, or the data are in English.
+    `models` are SPECs, of which only "builtin" matters. An empty list if it is not among the models, or the data are in
+    English.
     """
     others = [str(language) for language in map(language_of, dataset.languages) if language.name != "English"]
     if "builtin" not in models or not others:

@@ -50,7 +50,8 @@ def default_path() -> Path:
 class Cache:
     """Store of model answers by key, in SQLite or in memory.
 
-    Without a path, answers are forgotten at the end.
+    Without a path, answers are forgotten at the end. Raises BadInput if the file cannot be used. As a context manager
+    it closes the file.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -130,7 +131,8 @@ class Cache:
     def last_identity(self, fingerprint: str) -> str:
         """Identity that a model's server gave last, as text.
 
-        Empty if it gave none, or was never asked.
+        It is the text that `keep_identity` stored last under this name. Empty if the server gave none, or was never
+        asked.
         """
         if self.path is None:
             return self._identities.get(fingerprint, "")
@@ -200,9 +202,10 @@ def answer_all(
 ) -> Mapping[Request, Answer]:
     """Answer requests from the cache or by the model.
 
-    Each distinct request is answered once. `progress` is called with the amounts of text answered and in all. Raises
+    Each distinct request is answered once. `progress` is called with the amounts of text answered and in all, in
+    characters. In a dry run the model is not asked, and every missing answer is a Refusal. Raises
     AskingStopped if a server does not give the answers that it gave before, or if none of its first replies can be
-    read; BadInput if a limit on spending is reached.
+    read. Raises BadInput if the model cannot answer a missing request, or if a limit on spending is reached.
     """
     from winokit.methods.scoring.shelf import ModelShelf
 
@@ -260,7 +263,10 @@ def size(request: Request) -> int:
 
 
 def key_of(fingerprint: str, request: Request) -> bytes:
-    """Cache key of a request to the model with this fingerprint."""
+    """Cache key of a request to the model with this fingerprint.
+
+    The first sample has the key of a request without samples.
+    """
     value_of = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
     if not value_of.get("sample"):  # the first is what earlier versions asked for
         value_of.pop("sample", None)

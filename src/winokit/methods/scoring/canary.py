@@ -50,8 +50,8 @@ def find_different(kept: Mapping[Request, KeptAnswer], answers: Mapping[Request,
 def is_same_answer(old: Answer, new: Answer) -> bool:
     """Whether two answers to one request are the same, except for rounding.
 
-    Replies are the same if they choose the same, whatever their wording. Log-probabilities need the same tokens and
-    nearly the same numbers.
+    Replies are the same if their options have nearly the same probabilities, or, without probabilities, if they choose
+    the same, whatever their wording. Log-probabilities of a text need the same tokens and nearly the same numbers.
     """
     if isinstance(old, Reply) and isinstance(new, Reply):
         return _is_same_reply(old, new)
@@ -94,7 +94,10 @@ def shortened(text: str, most: int = SHOWN) -> str:
 
 
 def _are_same_pieces(old: Pieces, new: Pieces) -> bool:
-    """Whether two answers have the same tokens and similar log-probabilities."""
+    """Whether two answers have the same tokens and similar log-probabilities.
+
+    These may differ by 0.2 in the mean over tokens.
+    """
     old_places = [(piece.start, piece.end) for piece in old]
     new_places = [(piece.start, piece.end) for piece in new]
     if old_places != new_places:
@@ -104,7 +107,11 @@ def _are_same_pieces(old: Pieces, new: Pieces) -> bool:
 
 
 def _is_same_reply(old: Reply, new: Reply) -> bool:
-    """Whether two replies choose the same option, or with similar probabilities."""
+    """Whether two replies give similar probabilities, or choose the same option.
+
+    If both have probabilities only these are compared, and none may differ by more than 0.1. Otherwise only the
+    choices are compared.
+    """
     if old.logprobs is None or new.logprobs is None:
         return _get_choice(old) == _get_choice(new)
     old_probabilities = np.exp(old.logprobs)

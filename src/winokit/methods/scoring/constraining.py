@@ -29,7 +29,8 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
     """Decide how a model's replies are constrained, and tell the model.
 
     Returns the way, such as `choice` or `grammar`, or None for free replies. A model whose SPEC names one keeps it.
-    The decision is stored in the cache.
+    Otherwise an earlier decision in the cache holds. If there is none, free replies in the cache decide for free ones,
+    and without any the server is tried out. The decision is stored in the cache.
     """
     if getattr(model, "wish", None) != "auto":
         return getattr(model, "constraint", None)
@@ -49,7 +50,8 @@ def settle_constraint(model: Model, requests: Sequence[Request], cache: Cache) -
 def _find_decision(chat: "ChatModel", requests: Sequence[Request], cache: Cache) -> str:
     """Decide for a model without a stored decision.
 
-    "off" stands for free replies. Empty if it stays open.
+    "off" stands for free replies. Empty if it stays open: in a dry run, without requests, or if the server fails. May
+    send a question to the server.
     """
     if _has_kept_replies(chat, requests, cache):
         chat.constraint_notes = [KEPT_FREE]

@@ -40,8 +40,10 @@ def embed(
 ) -> npt.NDArray[np.float32]:
     """Compute the feature vectors of problems, a row each.
 
-    Rows are in the dataset's order. `features` is `concat`, `difference` or `single`; `pooling` is `first`, `mean` or
-    `span`.
+    Rows are in the dataset's order. `features` is `concat` (the vectors of the text with either candidate side by
+    side), `difference` (first minus second) or `single` (the text with its blank or pronoun). `pooling` makes one
+    vector of those of the tokens: `first` takes the first token's, `mean` is over all tokens, `span` over those of the
+    candidate or the blank.
     """
     check_known("kind of features", features, get_args(FeatureKind))
     check_known("pooling", pooling, get_args(Pooling))
@@ -72,7 +74,7 @@ def _get_vector(answer: Answer, problem: Problem) -> npt.NDArray[np.float32]:
 def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, settings: Mapping[str, Any]) -> Path:
     """Write vectors to a .npy file, and their settings beside it.
 
-    The .json beside it has ids, answers and groups too. Returns its path.
+    The .json beside it has ids, answers and groups too. Returns the path of the .json.
     """
     check_features_file(path)
     settings_path = path.with_suffix(".json")
@@ -95,7 +97,8 @@ def write_features(rows: npt.NDArray[np.float32], dataset: Dataset, path: Path, 
 def check_features_file(path: Path) -> None:
     """Raise BadInput if writing features would overwrite other data.
 
-    The features are in `path`, their settings in a .json beside it.
+    The features are in `path`, their settings in a .json beside it. Raises it, too, if the path is a folder or a .json
+    itself.
     """
     settings_path = path.with_suffix(".json")
     if path == settings_path:

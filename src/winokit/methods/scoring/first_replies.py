@@ -52,7 +52,7 @@ class FirstReplies:
     def look_at(self, request: Request, answer: Answer) -> None:
         """Note whether an answer could be read.
 
-        Answers that are not replies do not count.
+        Answers that are not replies do not count. After the first that could be read, nothing is noted any more.
         """
         if not self._watching or not isinstance(answer, Reply):
             return
@@ -69,7 +69,10 @@ class FirstReplies:
 
     @property
     def requests(self) -> list[Request]:
-        """Requests whose replies could not be read."""
+        """Requests whose replies could not be read.
+
+        Empty as soon as one reply was read.
+        """
         return [request for request, _ in self._unread]
 
     def error(self, model: Model) -> AskingStopped:

@@ -171,7 +171,8 @@ class Ledger:
     def affordable(self, model: Model, missing: Sequence[Request]) -> Sequence[Request]:
         """Take the first requests that the limits allow, and count them.
 
-        All of them if the model counts by itself and asks before each call.
+        All of them, uncounted, if there is no limit, or if the model counts by itself and asks before each call: such
+        a model is given the function to ask (`Usage.may_ask`).
         """
         usage = getattr(model, "usage", None)
         if usage is not None:
@@ -209,7 +210,8 @@ class Ledger:
     def spent(self) -> dict[str, Any]:
         """Counts of requests, tokens and cost in this run.
 
-        Empty if there were no requests.
+        Empty if there were no requests. Requests to a model that does not count by itself are counted only under a
+        limit.
         """
         used = Usage.total(self.usages)
         before = self._before
@@ -296,7 +298,8 @@ class Ledger:
 def list_sent_texts(model: Model, request: Request) -> Sequence[tuple[str, int]]:
     """Texts that a request sends to a model.
 
-    Each has the largest number of tokens that the model may write.
+    Each has the largest number of tokens that the model may write, which is 0 for a model that does not say what it
+    sends: then all texts of the request are one.
     """
     sends = getattr(model, "sends", None)
     if sends is not None:

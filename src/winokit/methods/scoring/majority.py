@@ -49,7 +49,8 @@ def refuse_samples(predictions: Sequence[Prediction], verb: str) -> None:
 def elected(name: str, votes: Sequence[Prediction]) -> Prediction:
     """Prediction of the majority of votes, under the name of a model.
 
-    Its scores are shares of votes.
+    Abstentions cast no vote, and a tie is an abstention. Its scores are shares of the votes cast, or None if no vote
+    has scores.
     """
     first = replace(votes[0], model=name, sample=None, scores=None, prediction=None)
     cast = [vote.prediction for vote in votes if vote.prediction is not None]

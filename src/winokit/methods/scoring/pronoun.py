@@ -20,8 +20,8 @@ THINGS = frozenset({"it", "its", "itself"})
 def ask(problem: Problem, setting: Setting) -> tuple[Request, ...]:
     """Request the pronoun's log-probability, with one named candidate each.
 
-    The other candidates are replaced by "someone" or "something". Raises Abstain without a pronoun, or if no other
-    candidate is mentioned.
+    The other candidates are replaced by "someone" or "something". Raises Abstain without a pronoun, if no other
+    candidate is mentioned, or for a language that this scoring does not read.
     """
     if refusal := language_of(problem.language).refusal("pronoun"):
         raise Abstain(refusal)

@@ -245,7 +245,7 @@ class ClusterModel:
             self._send_shard(copy, Shard(range(0)), ())
 
     def _send_shard(self, copy: Any, shard: Shard, requests: Sequence[Request]) -> None:
-        """Send a shard's requests to a copy."""
+        """Send a shard's requests to a copy, which is busy from then on."""
         shard_requests = [requests[place] for place in shard.places]
         done = copy.answer.remote(shard_requests)
         self._busy[done] = copy, shard
@@ -253,7 +253,8 @@ class ClusterModel:
     def _receive_answers(self, done: Any) -> list[tuple[int, Answer]] | str:
         """Answers of a copy, or a text that says why it died.
 
-        A copy that was only loaded has no answers. Raises BadInput for an error of the model.
+        A copy that was only loaded has no answers. The copy's facts become attributes of this model. Raises BadInput
+        for an error of the model, and if two copies are not of the same model.
         """
         try:
             outcome = self._ray.get(done)
@@ -275,7 +276,7 @@ class ClusterModel:
 def _count_room(machine: Mapping[str, float], share: Mapping[str, int]) -> int:
     """Number of copies for which a machine has room.
 
-    `share` are the resources of one copy.
+    `share` are the resources of one copy. Those of which it needs 0 are ignored.
     """
     return int(min(machine.get(name, 0) // need for name, need in share.items() if need))
 

@@ -35,7 +35,8 @@ CLOSE = 1e-4
 class Prediction:
     """One row of predictions.jsonl: a scorer's choice for a problem.
 
-    `prediction` is a candidate's index, or None for an abstention, and then `why` has the reason.
+    `id` is that of the original problem, also if a variant of it was asked. `prediction` is a candidate's index, or
+    None for an abstention, and then `why` has the reason.
     """
 
     id: str
@@ -123,8 +124,9 @@ def score_variants(
 ) -> list[Prediction]:
     """Score the problems of several variants with a model.
 
-    The model is asked once for all of them. A variant's problem has its original's id in `provenance["of"]`, and its
-    prediction has that id. `transcripts`, if given, is extended by the questions and replies.
+    `variants` has the problems by the variant's name. The model is asked once for all of them. A variant's problem has
+    its original's id in `provenance["of"]`, and its prediction has that id. `transcripts`, if given, is extended by
+    the questions and replies. Members of an ensemble that votes are scored one by one.
     """
     plan = plan or ScoringPlan()
     cache = cache or Cache()
@@ -230,8 +232,9 @@ def _build_settings(
 def choose_shots(pool: Sequence[Problem], problems: Sequence[Problem], k: int, seed: int) -> list[tuple[Problem, ...]]:
     """Choose `k` solved problems of a pool for each problem.
 
-    A shot is neither the problem nor in its group. All problems take the first that fit from one shuffled order, so
-    that most share their shots, and a causal model reads them once. Raises BadInput if the pool is too small.
+    A shot has an answer and is no yes/no question. It is neither the problem nor in its group. All problems take the
+    first that fit from one shuffled order, so that most share their shots, and a causal model reads them once. Raises
+    BadInput if the pool is too small.
     """
     if not k:
         return [()] * len(problems)
@@ -370,7 +373,7 @@ def sample_column(predictions: Sequence[Prediction]) -> NDArray[np.int64] | None
 def close_calls(predictions: Iterable[Prediction]) -> int:
     """Number of predictions that another batch size could change.
 
-    Their best two scores nearly agree.
+    Their best two scores differ by less than 0.0001.
     """
     margins = [row.margin for row in predictions if row.prediction is not None]
     return sum(margin is not None and margin < CLOSE for margin in margins)

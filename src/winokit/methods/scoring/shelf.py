@@ -47,7 +47,9 @@ class ModelShelf:
     def find(self, requests: Sequence[Request]) -> dict[Request, KeptAnswer]:
         """Look up the cached answers to requests.
 
-        They are looked up for the model as it is, then under fingerprints of earlier versions of winokit.
+        They are looked up for the model as it is, then under fingerprints of earlier versions of winokit. Requests
+        without a cached answer are missing from the result. `ask` can keep answers only to requests that were looked
+        up here. With --set forget=on, cached answers of a server are deleted instead, except those of this run.
         """
         sure = self._identity is None or self._identity.tells
         self._keys = {request: key_of(self.fingerprint, request) for request in requests}
@@ -69,7 +71,8 @@ class ModelShelf:
     def choose_canaries(self, kept: Kept, missing: Sequence[Request]) -> list[Request]:
         """Choose requests to repeat, to check the cached answers.
 
-        `kept` are the cached answers, `missing` the requests without one. Empty if no check is needed or possible.
+        `kept` are the cached answers, `missing` the requests without one. Empty if no check is needed or possible. The
+        chosen requests are counted in the ledger, and a dry run counts all answers as checked.
         """
         unsure = self._list_unsure(kept)
         is_comparable = not self._is_sampled and not self._is_out_of_reach(missing)
@@ -268,7 +271,8 @@ def served_fingerprint(model: Model, identity: "ServerIdentity | None") -> str:
 def server_identity(model: Model, cache: Cache) -> "ServerIdentity | None":
     """Identity of a model's server, asked once in a run.
 
-    None for a model on this machine. A dry run asks nobody, and takes the identity of the last time.
+    None for a model on this machine. A dry run asks nobody, and takes the identity of the last time. A new identity is
+    stored in the cache, and a changed one is noted for the user.
     """
     identify = getattr(model, "identify", None)
     if identify is None:

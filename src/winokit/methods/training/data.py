@@ -247,6 +247,7 @@ def _find_units(dataset: Dataset) -> list[int]:
 def apart(dataset: Dataset, held_out: Dataset, use: str, drop_overlap: bool) -> tuple[Dataset, Mapping[str, int]]:
     """Return a dataset without problems that overlap a held-out set, and their number by kind.
 
+    Problems overlap if one gives the other away. Without `drop_overlap` the dataset must have no such problem.
     `use` says in messages what the dataset is for, such as "train on".
 
     Raises

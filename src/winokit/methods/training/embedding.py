@@ -76,7 +76,8 @@ def finetuned_features(
 ) -> tuple[Matrix, TrainOutcome]:
     """Fine-tune a model on two parts of a dataset, and embed the third with it.
 
-    The model is saved in `out`. The same call continues a run that was killed.
+    The model is saved in `out`. The same call continues a run that was killed. `features` and `pooling` are as in
+    `embedded`, and `device` None is the best available one.
 
     Returns
     -------
@@ -101,7 +102,8 @@ def embedded(
 ) -> Matrix:
     """Embed problems with a fine-tuned network, one row per problem in their order.
 
-    `features` is `concat`, `difference` or `single`; `pooling` is `first` or `mean`.
+    `features` is `concat`, `difference` (first option minus second) or `single`, which reads the text with its blank.
+    `pooling` is `first` (the state of the first token) or `mean` (over all tokens).
     """
     formalization = network.formalization
     _check_features(dataset, formalization, features, pooling)

@@ -55,7 +55,7 @@ class Evaluation:
     def predictions(self, network: Network, model: str = "") -> list[Prediction]:
         """Predict every problem with the network in its present state.
 
-        `model` is the model's name in the predictions.
+        `model` is the model's name in the predictions. Raises Diverged if a score is not a finite number.
         """
         formalization = network.formalization
         definition = formalization.definition

@@ -126,7 +126,7 @@ def finetune(
     """Fine-tune a model, test it, and write its folder.
 
     A finished run with the same data and settings is loaded from the folder, and an interrupted one is continued.
-    Raises BadInput if the folder has another run.
+    Raises BadInput if the folder has another run, or if data overlap, and Diverged if a loss is not a finite number.
 
     Parameters
     ----------
@@ -243,6 +243,7 @@ def untrained(
 def training_examples(dataset: Dataset, network: Network) -> tuple[list[Encoded], list[str]]:
     """Return the encoded examples of a training set, and notes on problems without one.
 
+    An example is a problem with all its options. For formalizations that judge options one by one, it is an option.
     Raises BadInput if there is no example.
     """
     cases, notes = training_cases(dataset, network.formalization)

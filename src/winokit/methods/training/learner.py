@@ -156,6 +156,7 @@ class Learner:
     def resume(self, folder: Path, identity: dict[str, Any]) -> bool:
         """Load the folder's checkpoint, and return whether there is one.
 
+        It replaces weights, optimiser and state of this learner, and the random state of torch.
         Raises BadInput if it cannot be read, or belongs to a run with another identity.
         """
         path = folder / NAME
@@ -291,7 +292,10 @@ class Learner:
 
 
 def planned(examples: Sequence[Encoded], settings: TrainSettings) -> list[tuple[float, Step]]:
-    """Return all steps of a run, each with the number of epochs finished after it."""
+    """Return all steps of a run, each with the number of epochs finished after it.
+
+    That number is a fraction, such as 1.5 in the middle of the second epoch.
+    """
     steps: list[tuple[float, Step]] = []
     for epoch in range(settings.epochs):
         epoch_plan = epoch_steps(examples, settings, epoch)
@@ -357,8 +361,8 @@ def _cut_batches(
 def check_same(folder: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
     """Raise BadInput if a folder has a run of another identity.
 
-    `there` is the identity stored in the folder, and `here` that of the present run. The message names the first
-    difference.
+    `there` is the identity stored in the folder, and `here` that of the present run. Entries that only `there` has are
+    ignored. The message names the first difference.
     """
     for name, value in here.items():
         stored_value = there.get(name)

@@ -336,7 +336,8 @@ class ShapePlan:
     def choose(self, kind: Kind, sizes: Sizes) -> Sizes | None:
         """Return the sizes to which a batch of these sizes is padded.
 
-        None if it is processed without a recording.
+        None if it is processed without a recording. Sizes that are returned count as recorded from then on, and what
+        padding costs is added to the debts.
 
         >>> plan = ShapePlan()
         >>> [plan.choose((2,), sizes) for sizes in [(8, 20, 0, 0), (8, 16, 0, 0), (8, 36, 0, 0)]]

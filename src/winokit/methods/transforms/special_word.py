@@ -2,9 +2,10 @@
 
 After Elazar et al., "Back to Square One" (2021), who pair twins in this way.
 
-The right candidate goes into the old blank, and the twins' special words become the candidates. Their WSC has 136 pairs
-(the third of the one triplet is left out), their WSC-na the 110 of which neither member is associative, and their
-zero-shot task is made of the pairs that differ in one word. https://arxiv.org/abs/2104.08161
+The special word is the word, or the few words, in which twins differ. In a special-word problem the right candidate
+goes into the old blank, the special word becomes the blank, and the twins' special words become the candidates. Their
+WSC has 136 pairs (the third of the one triplet is left out), their WSC-na the 110 of which neither member is
+associative, and their zero-shot task is made of the pairs that differ in one word. https://arxiv.org/abs/2104.08161
 """
 
 import re
@@ -219,7 +220,10 @@ def _make_problem(text: str, words: tuple[str, ...], answer: int, source: Proble
 
 @TRANSFORMS.register("special-word")
 def special_word(problems: Dataset) -> Variant:
-    """Make the special-word problem of every problem that has exactly one twin."""
+    """Make the special-word problem of every problem that has exactly one twin.
+
+    Problems without one twin, or whose twin differs in more than one place, are refused.
+    """
 
     def make_problem(problem: Problem) -> Problem | str:
         """Return the special-word problem, or the reason why there is none."""
