@@ -110,7 +110,7 @@ class AFLite(DebiasMethod):
         "auto"
     )
     workers: Annotated[
-        int | None, Help("Number of Ray workers. Default: one per core.", least=1, section="cluster")
+        int | None, Help("Number of Ray workers. Default: one per machine.", least=1, section="cluster")
     ] = None
     address: Annotated[str | None, Help("A Ray cluster. Default: this machine.", section="cluster")] = None
     checkpoint: Path | str | None = None
