@@ -73,7 +73,7 @@ class GgufModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests in the order of their tokens.
 
-        So neighbours share what is in the cache.
+        So neighbours share what is in the cache. The choice of an `Ask` is its likeliest option.
         """
         parts = split_requests(self, requests)
         owners = [index for index, _ in parts]

@@ -118,7 +118,8 @@ class Seq2SeqModel(HfModel):
     def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
         """Split a request into pairs of encoder text and decoder text.
 
-        The decoder's text is None for an `Embed`. Raises BadInput for other types of request.
+        The decoder's text is None for an `Embed`. Raises BadInput for other types of request, and for an `Ask` without
+        options.
         """
         match request:
             case base.Ask(prompt, options):

@@ -402,7 +402,10 @@ class ReplyReading:
         return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
-        """Options named anywhere in the reply, by names that mean nothing else."""
+        """Options named anywhere in the reply, by names that mean nothing else.
+
+        Names of one letter, "yes", "no", "true" and "false" do not count, since a sentence may have them anyway.
+        """
         return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
@@ -497,13 +500,17 @@ class ReplyReading:
     def _leads_reply(self, start: int, end: int) -> bool:
         """Whether a letter begins the reply and is followed by a stop.
 
-        Its case does not matter then.
+        Its case does not matter then. A stop is a punctuation mark, a dash, the end of a line, or a word such as
+        "because" or "is".
         """
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
     def _is_negated(self, word: int) -> bool:
-        """Whether the text before a word negates it."""
+        """Whether the text before a word negates it.
+
+        `word` is the word's index in the reply.
+        """
         if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
         start = self.places[word][0]

@@ -99,7 +99,8 @@ class Complaint(BadInput):
 class RetryPolicy:
     """Limits for concurrent requests, waiting and retries.
 
-    `timeout` is the longest time in seconds without any reply from the server.
+    `timeout` is the longest time in seconds without any reply from the server. `retries` counts tries after the first.
+    `delay` is the pause in seconds before the first of them, and doubles with each.
     """
 
     concurrency: int = 8
@@ -114,8 +115,8 @@ class RetryPolicy:
 class Bundle:
     """A way to send several requests in one call.
 
-    `join` makes one body of at most `most` bodies. `part` splits the response, and raises an error if it does not fit
-    them.
+    `join` makes one body of at most `most` bodies. `part` splits the response into as many as there are bodies, and
+    raises an error if it does not fit them.
     """
 
     most: int
@@ -126,7 +127,8 @@ class Bundle:
 class _Failed(Exception):
     """A call failed, but may succeed if it is sent again.
 
-    `pause` is the wait in seconds that the server asks for.
+    `pause` is the wait in seconds that the server asks for. `crowded` says that the server is busy, and not that it
+    failed.
     """
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
@@ -288,7 +290,7 @@ class ModelServer:
         first_alone
             Whether all other bodies wait for the first answer, which may show what the server accepts.
         free
-            Whether the requests count against no limit.
+            Whether the requests are left out of the usage and its limit of requests.
         retries
             Number of tries after the first. None for that of the SPEC.
         bundle
@@ -360,7 +362,8 @@ class ModelServer:
 class _Call:
     """One HTTP call: its bodies, and how often it was tried.
 
-    Bodies come with their indices.
+    Bodies come with their indices. `tries` counts failures, `refusals` replies of a busy server, and `cuts` is how
+    often the concurrency had been halved when it was sent.
     """
 
     numbered: list[tuple[int, Body | None]]
