@@ -81,7 +81,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Result of comparing the ledger with the platform's records."""
+    """Result of comparing the ledger with the platform's records.
+
+    `ledger_cents` and `platform_cents` are the sums of all payments on each side, in hundredths.
+    """
 
     platform: str
     currency: str
@@ -159,8 +162,9 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
     """Correct the ledger to the platform's own payments for visits.
 
-    Returns the number of visits that changed. A reward above what the ledger says is deducted from what its worker
-    earns next. Bonuses are left to the requester, who alone knows the reason of a payment by hand.
+    Returns the number of visits that changed. Visits that are still open on the platform, or not known here, are left
+    out. A reward above what the ledger says is deducted from what its worker earns next, one below it is credited.
+    Bonuses are left to the requester, who alone knows the reason of a payment by hand.
     """
     books = _read_patiently(study, platform_of(study), wait)
     changed = 0
@@ -214,7 +218,8 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
     """Read the study's visits and workers by the platform's ids.
 
-    Also returns the workers' codes by their numbers.
+    Returns visits by session id, our worker ids by the person's id on the platform, and the workers' codes by worker
+    id.
     """
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
@@ -234,7 +239,7 @@ def _list_ledger_items(
 ) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
     """List the payments that the ledger says were made through the platform.
 
-    Also returns the uncertain ones, as pairs of visit and cents.
+    Also returns the bonuses that were sent and are not confirmed, as pairs of visit id and cents.
     """
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
@@ -356,7 +361,7 @@ def _describe_ledger_item(item: BookItem, platform: Platform) -> str:
 def _describe_platform_item(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
     """Explain a payment that only the platform has.
 
-    `doubtful` has the uncertain payouts, as pairs of visit and cents.
+    `doubtful` has the bonuses that were sent and are not confirmed, as pairs of visit id and cents.
     """
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"
