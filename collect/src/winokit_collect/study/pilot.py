@@ -26,7 +26,10 @@ UNSEEN = {"synchronize_session": False}
 
 @dataclass(frozen=True)
 class PilotRemoval:
-    """Numbers of rows removed with a pilot, and the amount written off."""
+    """Numbers of rows removed with a pilot, and the amount written off.
+
+    `submissions` includes those of others that judged the pilot's texts.
+    """
 
     workers: int
     submissions: int

@@ -48,7 +48,10 @@ SPARING = 20
 
 @dataclass(frozen=True)
 class KindProgress:
-    """Progress, pay and time of one kind of task."""
+    """Progress, pay and time of one kind of task.
+
+    `asked`, `accepted` and `held` are places in tasks, gold questions left out. `cents` is what was earned so far.
+    """
 
     kind: str
     asked: int
@@ -67,7 +70,10 @@ class KindProgress:
 
 @dataclass(frozen=True)
 class StudyDay:
-    """Number of submissions by kind and pay of one day (UTC)."""
+    """Number of submissions by kind and pay of one day (UTC).
+
+    `cents` is what was added to the ledger.
+    """
 
     date: str
     submissions: dict[str, int]
@@ -123,7 +129,7 @@ class StudySnapshot:
         """Share of pairs on which the adversary errs, with its interval.
 
         Returns the share and the 95 % interval: (share, low, high). Of all pairs that it answered. If `validated`, the
-        share of pairs that people judged which fool it and are valid.
+        share of pairs that people judged which fool it and are valid. There must be at least one such pair.
         """
         all_pairs = (self.fooled, self.asked_adversary)
         judged = (self.validly_fooled, self.judged_adversary)

@@ -315,7 +315,7 @@ class Group(Numbered):
 class ProblemRow(Numbered):
     """A problem as it is stored.
 
-    `to_problem` makes a Problem of it.
+    `to_problem` makes a Problem of it. `origin` is `written`, `imported` or `gold`.
     """
 
     __tablename__ = "problems"
@@ -365,7 +365,8 @@ PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query"
 def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
     """Make a database row of a problem.
 
-    `columns` has further columns by name. A variant gets its original's id as `family`.
+    `at` is the time at which it was made. `columns` has further columns by name. A variant gets its original's id as
+    `family`.
     """
     stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
     stored["candidates"] = list(problem.candidates)
@@ -537,7 +538,10 @@ class Vote(Numbered):
 
 
 class Event(Numbered):
-    """A signal from a task's page, such as a paste."""
+    """A signal from a task's page, such as a paste.
+
+    For a paste, `amount` is the number of characters.
+    """
 
     __tablename__ = "events"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)

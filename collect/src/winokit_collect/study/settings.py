@@ -27,7 +27,10 @@ Check = Callable[[Session, Study, Changes], str]
 
 
 def settings_of(config: StudyConfig) -> dict[str, Any]:
-    """The settings of a study, by dotted names such as pay.write."""
+    """The settings of a study, by dotted names such as pay.write.
+
+    The database's URL is left out, since it may have a password.
+    """
     sections = config.model_dump(by_alias=True, exclude=NOT_KEPT)
     settings: dict[str, Any] = {}
     for name, value in sections.items():
@@ -64,7 +67,8 @@ def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[
 def keep_settings(study: Study) -> None:
     """Store the study's settings as a new version if they have changed.
 
-    Raises BadInput if data in the database does not allow a change.
+    `study.settings_id` is set to the number of the version in force. Raises BadInput if data in the database does not
+    allow a change.
     """
     settings = settings_of(study.config)
     with study.store.read() as session:
@@ -80,9 +84,9 @@ def keep_settings(study: Study) -> None:
 
 
 def note_settings(study: Study) -> None:
-    """Compare study.toml with the stored settings, for a study that is only read.
+    """Compare study.toml with the stored settings, and note the differences.
 
-    Adds a note to `study.setting_notes` for each difference.
+    For a study that is only read. `study.setting_notes` is replaced by a note for each difference. Nothing is stored.
     """
     with study.store.read() as session:
         newest = _find_newest_version(session)
@@ -118,7 +122,10 @@ def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
 
 
 def name_terminal_user() -> str:
-    """Name of the user who runs this command, for the audit log."""
+    """Name of whoever runs this command, for the audit log.
+
+    It is `terminal:` and the user's name, or `terminal` if that is unknown.
+    """
     try:
         return f"terminal:{getpass.getuser()}"[:80]
     except (KeyError, OSError, ImportError):  # an account without a name, as in a container

@@ -83,7 +83,10 @@ class Verdicts:
         return self.rule or self.kept_rules[row.settings_id]
 
     def name_setting(self, row: ProblemRow) -> str:
-        """Rule of study.toml that applies to a problem's votes."""
+        """Rule of study.toml that applies to a problem's votes.
+
+        Dawid and Skene's rule is not among those, and the problem's own rule is named instead.
+        """
         if self.rule is None or self.rule == DAWID_SKENE:
             return self.kept_rules[row.settings_id]
         return AS_SETTING[self.rule]
