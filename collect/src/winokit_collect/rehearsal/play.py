@@ -75,7 +75,11 @@ class MoneyPlayed:
 
 @dataclass(frozen=True)
 class HourPlayed:
-    """Hourly earnings of careful people in a rehearsal."""
+    """Hourly earnings of careful people in a rehearsal.
+
+    `minutes_a_visit` is the median time of a careful person in the study, over all their visits. `by_kind` has the
+    hourly pay in hundredths, by kind of task.
+    """
 
     minutes_a_visit: float
     hourly_cents: int
