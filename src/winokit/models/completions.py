@@ -243,7 +243,10 @@ class CompletionsModel:
         return self._lists
 
     def _note_start(self, tokens: Sequence[ServedToken]) -> None:
-        """Note whether the server puts tokens before a text."""
+        """Note how many tokens the server puts before a text.
+
+        Only if there are none, although the SPEC names no BOS, or if there are several.
+        """
         placed = align(PROBE, tokens) or []
         before = sum(token.end == 0 for token in placed)
         if not before and not self._bos:

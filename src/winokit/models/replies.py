@@ -319,7 +319,10 @@ class ReplyReading:
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The only option that the reply puts before the text after the blank."""
+        """The only option that the reply puts before the blank's following text.
+
+        None if that text is too short to tell, and for an option that is negated.
+        """
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()
@@ -330,7 +333,10 @@ class ReplyReading:
         return _get_only(options)
 
     def listed(self) -> set[int]:
-        """The first option of a numbered list: "1) the trophy 2) the suitcase"."""
+        """First option of a numbered list: "1) the trophy 2) the suitcase".
+
+        Empty unless the reply is hardly more than a list of two different options.
+        """
         first = NUMBERED_FIRST.match(self.text)
         second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
         if first is None or second is None:

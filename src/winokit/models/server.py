@@ -328,7 +328,10 @@ class ModelServer:
         return text.replace(self._key, "…") if self._key else text
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """Raise BadInput if a response is of another model than earlier ones."""
+        """Raise BadInput if a response is of another model than earlier ones.
+
+        The model's name in the first response is remembered. A response without a name passes.
+        """
         served = payload.get("model")
         if not isinstance(served, str):
             return
@@ -495,7 +498,11 @@ class _Exchange:
         return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
-        """Whether a new call may be sent now."""
+        """Whether a new call may be sent now.
+
+        Not if too many calls are under way or waiting, too many replies are unread, or the first answer is still to
+        come and the others must wait for it.
+        """
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
@@ -682,7 +689,10 @@ def _join_fields(message: Mapping[str, Any]) -> str:
 
 
 def _may_pass(status: int) -> bool:
-    """Whether a request with this HTTP status may succeed later."""
+    """Whether a request with this HTTP status may succeed later.
+
+    It may after 408, 409, 429, and all from 500 on.
+    """
     return status in (408, 409, 429) or status >= 500
 
 

@@ -29,7 +29,10 @@ from winokit_collect.study.texts import say
 
 
 class PlatformError(WinokitError, RuntimeError):
-    """The platform refused a request, and nothing was paid."""
+    """A request to the platform failed, and nothing was paid.
+
+    Only after its subclass `Uncertain` something may have been paid.
+    """
 
 
 class Uncertain(PlatformError):

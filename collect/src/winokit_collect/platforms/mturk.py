@@ -121,6 +121,7 @@ class MTurk(Platform):
         return VisitReport(session_id, assignment["WorkerId"], state, cents, assignment.get("HITId"))
 
     def _list_bonuses(self, **about: Any) -> list[dict[str, Any]]:
+        """List the bonuses that were paid for an assignment or a HIT."""
         return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
     def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:

@@ -63,7 +63,10 @@ class BookItem:
 
 @dataclass(frozen=True)
 class Difference:
-    """A payment on which the ledger and the platform disagree."""
+    """A payment on which the ledger and the platform disagree.
+
+    The cents are 0 on a side that does not have it. `visit` is our number of the visit, None if it is unknown.
+    """
 
     code: str
     """The worker's code; empty if the platform's person is not known here."""
@@ -111,7 +114,10 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """The platform's records: visits with bonuses, and rewards by study."""
+    """The platform's records: visits with bonuses, and rewards by study.
+
+    Studies are named by the platform's ids. A reward is None if the platform does not tell it.
+    """
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
@@ -329,19 +335,19 @@ def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
 def _match_pairs(
     ours: list[BookItem],
     theirs: list[BookItem],
-    place: Callable[[BookItem], object],
+    owner_of: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
     """Remove pairs of items that are the same payment.
 
-    They have the same kind, cents and `place`. `place` maps an item to its visit or worker, and `may_pair` says whether
-    two items may be matched.
+    They have the same kind, cents and owner. `owner_of` maps an item to its visit or worker, and `may_pair` says
+    whether two items may be matched.
     """
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:
-        waiting[item.kind, item.cents, place(item)].append(item)
+        waiting[item.kind, item.cents, owner_of(item)].append(item)
     for our_item in list(ours):
-        others = waiting[our_item.kind, our_item.cents, place(our_item)]
+        others = waiting[our_item.kind, our_item.cents, owner_of(our_item)]
         their_item = next((item for item in others if may_pair(our_item, item)), None)
         if their_item is not None:
             others.remove(their_item)

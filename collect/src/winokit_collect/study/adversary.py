@@ -152,6 +152,7 @@ class Adversary:
         return evaluation.revision == revision and evaluation.scoring == self.scoring
 
     def _load_model(self) -> Model:
+        """Load the model, once."""
         with self._lock:
             self._model = self._model or load_model(self.spec)
         return self._model

@@ -336,7 +336,10 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 
 def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Problem:
-    """Make a stored problem ready for export, with labels and provenance."""
+    """Make a stored problem ready for export, with labels and provenance.
+
+    An imported problem's own labels for the questions that were asked are moved to `reference` in the provenance.
+    """
     problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
     if row.author is not None and row.submission is not None:

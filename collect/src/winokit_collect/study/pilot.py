@@ -38,7 +38,10 @@ class PilotRemoval:
 
 
 def count_people(study: Study) -> int:
-    """Number of pilot workers whose data can be removed."""
+    """Number of pilot workers whose data can be removed.
+
+    Those who have withdrawn, or were removed before, are left out.
+    """
     with study.store.read() as session:
         return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 

@@ -121,7 +121,10 @@ class StudySnapshot:
 
     @property
     def done(self) -> float:
-        """Share of the submissions asked for that have been accepted."""
+        """Share of the submissions asked for that have been accepted.
+
+        1 if none are asked for.
+        """
         asked_count = sum(kind.asked for kind in self.kinds)
         return sum(kind.accepted for kind in self.kinds) / asked_count if asked_count else 1.0
 
@@ -138,7 +141,10 @@ class StudySnapshot:
         return fooled / of, interval.low, interval.high
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers as plain data, for scripts and charts."""
+        """All numbers as plain data, for scripts and charts.
+
+        The moment (`at`) is left out.
+        """
         values = dict(vars(self))
         del values["at"]
         for name in ("kinds", "days", "agreement"):
@@ -305,7 +311,10 @@ def _count_values(session: Session, column: Any, *where: ColumnElement[bool]) ->
 
 
 def _count_problems(session: Session) -> dict[str, int]:
-    """Count the written problems by state and by agreement of their votes."""
+    """Count the written problems by state and by agreement of their votes.
+
+    `written` counts all of them. Withdrawn ones have no other state, and no agreement.
+    """
     counts = dict.fromkeys(("written", "valid", "invalid", "open", "withdrawn"), 0)
     agreements: Counter[str] = Counter()
     columns = (ProblemRow.withdrawn, ProblemRow.valid, ProblemRow.agreement)
@@ -529,4 +538,5 @@ def _format_time(of: KindProgress | WorkerQuality) -> str:
 
 
 def _format_money(cents: int, now: StudySnapshot) -> str:
+    """Write an amount in hundredths, with the study's currency."""
     return f"{cents / 100:,.2f} {now.currency}"

@@ -253,7 +253,10 @@ class DawidSkene:
 
 
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
-    """Measure the agreement on every question, over tasks with all their votes."""
+    """Measure the agreement on every question, over tasks with all their votes.
+
+    Votes on gold questions and doubted votes are left out.
+    """
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
     values["choice"] = _list_choices(session)
     answer_names = []

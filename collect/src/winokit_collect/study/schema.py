@@ -252,7 +252,10 @@ class SettingsVersion(Numbered):
 
 
 class QuizAttempt(Numbered):
-    """One attempt of a worker at the quiz."""
+    """One attempt of a worker at the quiz.
+
+    `answers` are indexes of options from 0, `share` is that of the right ones.
+    """
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -289,7 +292,10 @@ class LoginFailure(Numbered):
 
 
 class Invite(Base):
-    """An invite link, with its number of uses and its expiry."""
+    """An invite link, with its number of uses and its expiry.
+
+    `worker_id` is the worker whom it lets in again, null for a link for new workers.
+    """
 
     __tablename__ = "invites"
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)

@@ -161,10 +161,15 @@ def _refuse_unsafe(session: Session, study: Study, changes: Changes) -> None:
 
 
 def _count_rows(session: Session, *conditions: Any) -> int:
+    """Number of rows that fulfil some conditions."""
     return session.scalar(select(func.count()).where(*conditions)) or 0
 
 
 def _check_currency(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another currency: the ledger has lines.
+
+    An empty text if there is none.
+    """
     if "pay.currency" not in changes:
         return ""
     lines = _count_rows(session, schema.Payment.id.is_not(None))
@@ -175,6 +180,10 @@ def _check_currency(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_language(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another language: problems are written.
+
+    An empty text if there is none.
+    """
     if "language" not in changes:
         return ""
     texts = _count_rows(session, schema.ProblemRow.origin == schema.WRITTEN)
@@ -185,6 +194,10 @@ def _check_language(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against dropping a kind of task: some were submitted.
+
+    An empty text if there is none.
+    """
     before, now = changes.get("tasks.kinds", ((), ()))
     for kind in before:
         if kind in now:
@@ -200,6 +213,10 @@ def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_data(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another dataset or other variants: problems are imported.
+
+    An empty text if there is none.
+    """
     names = [name for name in ("judge.data", "evaluate.data", "evaluate.variants") if name in changes]
     if not names:
         return ""
@@ -211,6 +228,10 @@ def _check_data(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_platform(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another platform: money is owed through the old one.
+
+    An empty text if there is none.
+    """
     if "platform.name" not in changes:
         return ""
     before, now = changes["platform.name"]
@@ -224,6 +245,10 @@ def _check_platform(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_pay(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against a lower price: workers have a task at the old one.
+
+    An empty text if there is none.
+    """
     for kind, (before, now) in _find_lowered_prices(changes):
         is_unexpired = schema.Lease.expires_at > study.now()
         count = _count_rows(session, schema.Lease.kind == kind, schema.IS_LIVE, is_unexpired)

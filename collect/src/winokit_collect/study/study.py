@@ -337,7 +337,10 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
 
 
 def content_files(config: StudyConfig) -> dict[str, str]:
-    """Bundled file for each text file of a study's folder, by name."""
+    """Bundled file for each text file of a study's folder, by name.
+
+    Keys are names in the study's folder, values those of the bundled files.
+    """
     bundled_names = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
     bundled_names |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
     for kind in config.tasks.kinds:

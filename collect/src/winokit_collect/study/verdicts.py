@@ -92,7 +92,10 @@ class Verdicts:
         return AS_SETTING[self.rule]
 
     def find_valid(self, row: ProblemRow) -> bool | None:
-        """Whether a problem is valid, or None while votes are missing."""
+        """Whether a problem is valid, or None while votes are missing.
+
+        A requester's decision comes before the votes.
+        """
         if self.rule is None:
             return row.valid
         if row.decisions and row.decisions[0].valid is not None:

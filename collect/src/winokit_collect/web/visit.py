@@ -215,7 +215,10 @@ class RequesterVisit(Visit):
 
 
 def known_worker(request: Request) -> Row[Any] | None:
-    """The worker who is signed in in this browser, or None."""
+    """The worker who is signed in in this browser, or None.
+
+    Also None if their sessions were ended, or began in a pilot that is over.
+    """
     match request.app.state.cookies.read(request, WORKER):
         case [str(code), int(version)]:
             try:

@@ -179,7 +179,10 @@ class ShownFeedback:
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
-        """The rules with their messages, by the field they are shown at."""
+        """The rules with their messages, by the field they are shown at.
+
+        Fields are in the order of the page, those without rules left out.
+        """
         checks = self.feedback.checks if self.feedback else ()
         groups = []
         for field in WHERE:
