@@ -277,7 +277,7 @@ class CompletionsModel:
     def _cut_pieces(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
         """Pieces of a continuation, given the tokens of its whole text.
 
-        A Refusal if the text could not be read, or if none of its tokens can be scored.
+        A Refusal if the text could not be read, if none of its tokens can be scored, or if it is unclear which.
         """
         if isinstance(read, Refusal):
             return read

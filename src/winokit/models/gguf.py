@@ -88,7 +88,10 @@ class GgufModel:
         self._reader = base.LetGo(self.spec)
 
     def _score_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
-        """Yield the pieces of each continuation, by its number."""
+        """Yield the pieces of each continuation, by its number.
+
+        Pieces are the scored tokens with their log-probabilities. A Refusal if a text cannot be scored.
+        """
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:

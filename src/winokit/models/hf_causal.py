@@ -389,7 +389,7 @@ class CausalModel:
     def _read_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
         """Yield the pieces of each continuation, by its number.
 
-        A Refusal if it cannot be read or scored.
+        Pieces are the scored tokens with their log-probabilities. A Refusal if a text cannot be read or scored.
         """
         encoded = self.boundary.split(requests, self.reader.most)
         yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, base.Refusal))

@@ -292,7 +292,7 @@ def assemble_pieces(
     """Combine the log-probabilities of guesses into pieces, yielding (request, pieces).
 
     A request is yielded when its last guess has arrived. `wanted` has all guesses, by text. `guessed` has each guess
-    with its log-probability, in any order.
+    with its log-probability, in any order. A piece is a scored token: its place in the text, and its log-probability.
     """
     guess_counts = Counter(guess.request for guess in chain.from_iterable(wanted.values()))
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)

@@ -290,7 +290,7 @@ class ModelServer:
         first_alone
             Whether all other bodies wait for the first answer, which may show what the server accepts.
         free
-            Whether the requests are left out of the usage and its limit of requests.
+            Whether the requests are not counted, and so not limited. Their tokens are counted.
         retries
             Number of tries after the first. None for that of the SPEC.
         bundle
