@@ -231,7 +231,7 @@ class Prolific(Platform):
         `about` is the id that fills in `{id}` in the path. Raises Busy if Prolific asks to wait, NotKnown for an
         unknown id, and PlatformError for any other failure. For a call that must not be sent twice (`once`), failures
         after which it may have been carried out raise Uncertain instead. Error messages have no ids, since the log is
-        kept longer than identities.
+        kept longer than identities. Raises BadInput without a token.
         """
         token = os.environ.get(TOKEN)
         if not token:

@@ -110,8 +110,8 @@ def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
     """Whether a worker gets a gold question next.
 
-    `had` is the number of tasks of the kind that they have had. Drawn with the study's secret, so that nobody can
-    foresee it. Never for writing.
+    A gold question is one with a known answer. `had` is the number of tasks of the kind that they have had. Drawn with
+    the study's secret, so that nobody can foresee it. Never for writing.
     """
     if kind not in schema.VOTES:
         return False

@@ -132,7 +132,8 @@ class StudySnapshot:
         """Share of pairs on which the adversary errs, with its interval.
 
         Returns the share and the 95 % interval: (share, low, high). Of all pairs that it answered. If `validated`, the
-        share of pairs that people judged which fool it and are valid. There must be at least one such pair.
+        share of pairs that people judged which fool it and are valid. There must be at least one such pair. The
+        adversary is the model that writers try to fool.
         """
         all_pairs = (self.fooled, self.asked_adversary)
         judged = (self.validly_fooled, self.judged_adversary)

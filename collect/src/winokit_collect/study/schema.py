@@ -321,7 +321,8 @@ class Group(Numbered):
 class ProblemRow(Numbered):
     """A problem as it is stored.
 
-    `to_problem` makes a Problem of it. `origin` is `written`, `imported` or `gold`.
+    `to_problem` makes a Problem of it. `origin` is `written`, `imported` or `gold`. `variant` is `original`, or the
+    name of the change that was made to its text.
     """
 
     __tablename__ = "problems"

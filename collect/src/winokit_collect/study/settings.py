@@ -245,7 +245,7 @@ def _check_platform(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_pay(session: Session, study: Study, changes: Changes) -> str:
-    """Reason against a lower price: workers have a task at the old one.
+    """Reason against a lower price: workers have tasks at the old one.
 
     An empty text if there is none.
     """

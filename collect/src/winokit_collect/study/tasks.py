@@ -284,7 +284,8 @@ def _expire_now_and_then(study: Study) -> None:
 def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
     """Add to a task's counters of reserved places and accepted submissions.
 
-    Returns the row (accepted, asked) after that, or None for a gold question, which has no counters.
+    A place is one of the submissions that the task asks for. Returns the row (accepted, asked) after that, or None for
+    a gold question, which has no counters.
     """
     return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
 

@@ -345,7 +345,10 @@ def _check_candidates(twins: Twins, domain: str | None, pack: Language, language
 
 
 def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
-    """Yield the checks of the anchor word."""
+    """Yield the checks of the anchor word.
+
+    It is a word that both texts must contain.
+    """
     has_anchor = bool(twins.anchor)
     missing = twin_rules.anchor_present(twins.texts, twins.anchor)
     yield _make_check("anchor_present", "anchor", missing, all(twins.texts) and has_anchor)
