@@ -48,7 +48,7 @@ class PlacedToken(NamedTuple):
     end: int
     logprob: float | None
     least_end: int
-    """Where it may end already: another place where some tokens before the next known one are spelt "\ufffd"."""
+    """Smallest position at which it may end. It is below `end` only if lost parts of characters leave that open."""
 
 
 # What `_make` does, without a call in Python for each token of thousands of texts.
@@ -125,7 +125,8 @@ def _align_any_spelling(text: str, tokens: Sequence[ServedToken]) -> list[Placed
 def _find_best_borders(text: bytes, tokens: Sequence[ServedToken]) -> list[Collection[int]] | None:
     """Find the tokens' borders under the spelling that places most of them.
 
-    Borders are byte positions, one more than there are placed tokens. None if no way of spelling fits.
+    Borders are byte positions, one more than there are placed tokens. None if no way of spelling fits. Each entry has
+    the positions that are possible for one border.
     """
     best: list[Collection[int]] | None = None
     for spell in (
@@ -162,7 +163,8 @@ def _find_borders(text: bytes, spellings: Sequence[Spelling]) -> list[Collection
 def _lay_tokens(text: bytes, spellings: Sequence[Spelling]) -> list[Collection[int]] | None:
     """Place tokens one after the other, and return their borders.
 
-    None if they do not fit, or do not reach the end of the text.
+    None if they do not fit, or do not reach the end of the text. Tokens after the text's end, which were generated,
+    have no borders. Each entry has all positions that are possible.
     """
     stop = len(text.rstrip())
     steps = list[dict[int, list[int]]]()
@@ -188,7 +190,8 @@ def _choose_borders(
 ) -> list[Collection[int]]:
     """Keep the borders from which the text's end can be reached.
 
-    `steps` has, for each token, its possible ends by start. The text ends at `stop`, spaces at its end aside.
+    `steps` has, for each token, its possible ends by start. The text ends at `stop`, spaces at its end aside. A token
+    without a spelling gets the earliest end that is possible.
     """
     last_ends = set(chain.from_iterable(steps[-1].values()))
     ways = [{end for end in last_ends if end >= stop}]
@@ -206,7 +209,7 @@ def _choose_borders(
 def _find_token_ends(text: bytes, token: Spelling, at: int) -> list[int]:
     """Byte positions at which a token from a position may end.
 
-    The token may also begin after spaces there.
+    The token may also begin after spaces there. A token without a spelling may end up to REACH bytes later.
     """
     if token is None:
         return list(range(at, min(at + REACH, len(text) + 1)))
@@ -233,9 +236,10 @@ def _split_into_clusters(text: str) -> list[str]:
 
 
 def _map_bytes_to_characters(clusters: Sequence[str], written: Sequence[bytes]) -> tuple[list[int], list[int]]:
-    """Map byte positions to the characters that begin and end there.
+    """Map byte positions to character positions, as starts and as ends.
 
-    `written` has the bytes of each cluster. Positions inside a character map to its own start and end.
+    `written` has the bytes of each cluster. A position inside a cluster is mapped to the cluster's start and to its
+    end. Both lists have one more entry than there are bytes.
     """
     starts = list[int]()
     ends = list[int]()

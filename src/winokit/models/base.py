@@ -44,7 +44,7 @@ class PseudoLikelihood:
     """Request for the probability of each token of `text[start:end]`.
 
     Tokens are masked one at a time. The answer is `Pieces` of `text`. With `within_word`, the later tokens of the same
-    word are masked too (Kauf and Ivanova, 2023).
+    word are masked too (Kauf and Ivanova, 2023). A token that overlaps the span is scored whole.
     """
 
     text: str
@@ -57,7 +57,8 @@ class PseudoLikelihood:
 class Attention:
     """Request for a span's attention to each of some targets.
 
-    The answer is an array of shape (target, layer, head). Spans are character positions (start, end).
+    The answer is an array of shape (target, layer, head). Spans are character positions (start, end). It is the mean
+    over the source's tokens, and the largest over each target's tokens.
     """
 
     text: str
@@ -97,7 +98,8 @@ class Embed:
 class Choose:
     """Request for a score of each candidate, by the model's own rule.
 
-    The answer is `Scores`. Answered by fine-tuned models, Python functions and retrieval.
+    The answer is `Scores`. Answered by fine-tuned models, Python functions and retrieval. `before` and `after` are the
+    text around the blank. `pronoun` is the word that stands there in the original, or None.
     """
 
     before: str
@@ -135,7 +137,7 @@ Request: TypeAlias = Continuation | Fill | PseudoLikelihood | Attention | Ask | 
 class Piece:
     """One scored token: its span in the text, and its log-probability.
 
-    The span counts characters, the logarithm is natural.
+    The span counts characters of the request's `text`, from 0, its end not included. The logarithm is natural.
     """
 
     start: int
@@ -151,7 +153,8 @@ class Reply:
     """Answer to an `Ask`: the chosen option and the raw text.
 
     `choice` is an index of `options`, None for a refusal, an unreadable answer, or log-probabilities alone. `logprobs`
-    has one value per option, or is None. `text` includes any thought before the answer.
+    has one value per option, or is None. `text` includes any thought before the answer. `logprobs` are natural
+    logarithms, in the order of the options.
     """
 
     logprobs: tuple[float, ...] | None
@@ -223,7 +226,10 @@ class Model(Protocol):
         """Types of requests that the model answers."""
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, Answer]]:
-        """Answer requests, yielding (index, answer) in any order."""
+        """Answer requests, yielding (index, answer) in any order.
+
+        The index is that of the request in `requests`.
+        """
 
 
 @runtime_checkable
@@ -268,7 +274,10 @@ class Usage:
 
 
 def estimated_tokens(text: str) -> int:
-    """Estimate the number of tokens of a text, at four bytes per token."""
+    """Estimate the number of a text's tokens, at four bytes per token.
+
+    Rounded up.
+    """
     return -(-len(text.encode(errors="replace")) // 4)
 
 
@@ -281,7 +290,7 @@ def cannot(model: Model, request: Request) -> BadInput:
 def notes_of(model: Model) -> tuple[str, ...]:
     """Notes of a model on how it reads texts, and its plan.
 
-    More may be added while the model answers.
+    More may be added while the model answers. A model without notes has none.
     """
     notes: tuple[str, ...] = getattr(model, "notes", ())
     plan = getattr(model, "plan", "")

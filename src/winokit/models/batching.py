@@ -39,6 +39,8 @@ R = TypeVar("R")
 class BatchBudget:
     """Number of tokens that a batch may have, which adapts to the memory.
 
+    Padding counts.
+
     Parameters
     ----------
     tokens
@@ -46,7 +48,7 @@ class BatchBudget:
     attempt
         Reads a batch of a given number of tokens, to test the memory. None if the number is fixed.
     name
-        Returns the name under which the number is remembered: the model and its devices. None to forget it.
+        Returns the name under which the number is remembered: the model and its devices. None if it is not remembered.
     """
 
     def __init__(
@@ -58,7 +60,10 @@ class BatchBudget:
         self.notes: tuple[str, ...] = ()
 
     def settle(self) -> None:
-        """Look up the remembered number of tokens, or find and remember it, once."""
+        """Look up the remembered number of tokens, or find it, once.
+
+        Does nothing if the number is fixed, or when it is called again.
+        """
         attempt = self.attempt
         self.attempt = None
         if attempt is None or self.name is None:
@@ -71,7 +76,8 @@ class BatchBudget:
     def halve(self, spent: int, error: RuntimeError) -> None:
         """Halve the number of tokens after memory ran out, and note that.
 
-        `spent` is the number of tokens of the failed batch. Raises BadInput the second time.
+        `spent` is the number of tokens of the failed batch. If it is below the budget, it is the one that is halved.
+        The new number is remembered for later runs. Raises BadInput the second time.
         """
         if self.notes:
             raise BadInput(
@@ -101,7 +107,7 @@ def in_batches(
     """Run items in batches, the most expensive first, yielding (index, result).
 
     `costs` has the tokens of each item. If a batch does not fit into memory, it and all later ones are packed again
-    with half the budget.
+    with half the budget. `run` returns one result for each item of a batch.
     """
     batches = packed(costs, budget.tokens, ALIKE)
     while batches:
@@ -118,7 +124,7 @@ def in_batches(
 def _repack_batches(batches: Sequence[Sequence[int]], costs: Sequence[int], tokens: int) -> list[list[int]]:
     """Pack the items of all batches again, for another budget.
 
-    `tokens` is the new budget.
+    `tokens` is the new budget. Batches hold indices of items, before and after.
     """
     indices = list(chain.from_iterable(batches))
     repacked: list[list[int]] = []
@@ -132,7 +138,8 @@ def _run_batch(
 ) -> Sequence[R] | None:
     """Run one batch.
 
-    None if memory ran out, after which the budget is halved. Raises BadInput if a single item is too large.
+    None if memory ran out, after which the budget is halved. Raises BadInput if a single item is too large. `spent` is
+    the number of the batch's tokens, padding included.
     """
     try:
         return run(items)
@@ -150,7 +157,8 @@ def _run_batch(
 def _find_largest_budget(attempt: Callable[[int], object], tokens: int) -> int:
     """Find the largest number of tokens that memory holds.
 
-    `tokens`, the usual number, is doubled or halved.
+    If batches of `tokens`, the usual number, fit, it is doubled up to MOST as long as they do. Otherwise it is halved
+    until they do. Raises BadInput if not even LEAST tokens fit.
     """
     if _fits_in_memory(attempt, tokens):
         while tokens < MOST and _fits_in_memory(attempt, 2 * tokens):

@@ -27,7 +27,10 @@ ALONE = "a single token with nothing before it has no probability; ?bos=on puts 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A tokenised continuation, with the places of its scored tokens."""
+    """A tokenised continuation, with the places of its scored tokens.
+
+    Places count characters of the request's own text, without its context.
+    """
 
     scored: ScoredText
     places: list[tuple[int, int]]
@@ -76,7 +79,7 @@ class Boundary:
         """Tokenise each request, and find the first token that is scored.
 
         `most` is the largest number of tokens that the model reads. A text that cannot be read or scored gives a
-        Refusal.
+        Refusal. The last token is only predicted, so a text may have one more.
         """
         sides = [moved(request) for request in requests]
         encoded_wholes = self.encode([context + text for context, text in sides])
@@ -112,7 +115,10 @@ class Boundary:
         return [self.start, *ids], [(0, 0), *places]
 
     def _tokenize_texts(self, texts: list[str], *, special: bool) -> dict[str, Any]:
-        """Tokenise texts, with the tokenizer's special tokens or without."""
+        """Tokenise texts, with the tokenizer's special tokens or without.
+
+        Returns (ids, places) by text.
+        """
         if not texts:
             return {}
         encoded = self.tokenizer(
@@ -124,8 +130,8 @@ class Boundary:
 def reaches_across(context: str, text: str, ids: Sequence[int], context_ids: Sequence[int]) -> bool:
     """Whether a token reaches across the end of the context.
 
-    `ids` are the tokens of the whole, `context_ids` those of the context alone. Only checked if the characters at the
-    border are not ASCII.
+    It does if the whole does not begin with the tokens of the context. `ids` are the tokens of the whole, `context_ids`
+    those of the context alone. Always False if the characters at the border are ASCII.
     """
     around_border = context[-1:] + text[:1]
     begins_alike = list(ids[: len(context_ids)]) == list(context_ids)
@@ -146,7 +152,8 @@ def split_requests(
     """Split requests into continuations, each with the index of its request.
 
     A `Continuation` is one part. An `Ask` gives one part for each option: `opened` returns its prompt and the gap
-    before an option. Raises BadInput for a request that the model cannot answer.
+    before an option. Other requests that the model can answer, such as `Embed`, give no part. Raises BadInput for a
+    request that it cannot answer.
     """
     parts: list[tuple[int, base.Continuation]] = []
     for index, request in enumerate(requests):
@@ -168,7 +175,7 @@ def join_answers(
     """Combine the answers to parts into answers to requests, yielding (index, answer).
 
     A request is answered when its last part is, or when one of them is refused. The reply to an `Ask` has the summed
-    log-probability of each option, no choice and no text.
+    log-probability of each option, no choice and no text. Other requests have one part, whose answer is passed on.
 
     Parameters
     ----------

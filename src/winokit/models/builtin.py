@@ -140,7 +140,8 @@ class BuiltinModel:
     ) -> npt.NDArray[np.float32]:
         """Run the network on padded texts, and return one output.
 
-        `positions` are the (row, column) pairs for which logits are computed.
+        `positions` are the (row, column) pairs for which logits are computed. `output` is `logits`, of shape
+        (positions, vocabulary), or `last_hidden_state`, of shape (texts, longest, width).
         """
         ids = np.zeros((len(texts), max(map(len, texts))), dtype=np.int64)
         attended = np.zeros_like(ids)

@@ -106,7 +106,10 @@ def state(stored: Arrays) -> Arrays:
 
 
 def _convert_layer(stored: Arrays, layer: str) -> Arrays:
-    """Convert the weights of one transformer layer."""
+    """Convert the weights of one transformer layer.
+
+    `layer` is the beginning of its names, such as `bert.encoder.layer.0.`.
+    """
     attended = [f"{layer}attention.self.{part}" for part in ("query", "key", "value")]
     weights = _convert_linear(stored, f"{layer}qkv", attended)
     weights |= _convert_linear(stored, f"{layer}attn_out", [f"{layer}attention.output.dense"])
@@ -133,7 +136,10 @@ def _convert_linear(stored: Arrays, name: str, parts: list[str]) -> Arrays:
 
 
 def _convert_norm(stored: Arrays, name: str) -> Arrays:
-    """Convert the weights of a layer norm."""
+    """Convert the weights of a layer norm.
+
+    `name` is the same in the file and in transformers.
+    """
     return {f"{name}.weight": stored[f"{name}.w"], f"{name}.bias": stored[f"{name}.b"]}
 
 

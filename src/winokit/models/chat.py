@@ -132,7 +132,8 @@ class ChatModel:
     def find_constraint(self, kinds: Sequence[str] = KINDS) -> str | None:
         """Find the first kind of constraint that the server obeys.
 
-        None if it obeys none of `kinds`. Asks the server. The result is described in `constraint_notes`.
+        None if it obeys none of `kinds`. Asks the server. The result is described in `constraint_notes`. It is used for
+        later replies.
         """
         outcomes = []
         for way in CONSTRAINTS:
@@ -175,7 +176,10 @@ class ChatModel:
 
     @property
     def plan(self) -> str:
-        """Description of how replies are read, and of refused settings."""
+        """Description of how replies are read, and of refused settings.
+
+        Before the first reply, only refused settings and the constraint are known.
+        """
         notes = [*self._client.notes, *self.constraint_notes]
         if not self._client.settled:
             return "; ".join(notes)

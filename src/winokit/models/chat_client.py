@@ -25,7 +25,10 @@ Messages: TypeAlias = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ChatToken:
-    """One token of a reply, with alternatives and their log-probabilities."""
+    """One token of a reply, with alternatives and their log-probabilities.
+
+    Alternatives are pairs of text and log-probability, the token itself among them.
+    """
 
     text: str
     alternatives: tuple[tuple[str, float], ...]
@@ -101,9 +104,10 @@ class ChatClient:
             yield singly[number], completion
 
     def _ask_several(self, bodies: Sequence[Body], indices: Sequence[int], left: dict[int, int]) -> Iterator[Any]:
-        """Send one request for all completions that a body still needs.
+        """Request all completions that some bodies still need, yielding (index, completion).
 
-        `left` has the number of completions that are still missing, by index, and is updated.
+        Each body at `indices` is sent in one request. `left` has the number of completions that are still missing, by
+        index, and is updated.
         """
         sent = [{**bodies[index], "n": left[index]} for index in indices]
         for number, completions in self.server.stream(PATH, sent, self._read_payloads, self._handle_refused_count):
@@ -138,7 +142,8 @@ class ChatClient:
     def obeys(self, constraint: Constraint) -> bool | None:
         """Whether the server obeys a constraint, or None if it refuses it.
 
-        Asks a question whose natural answer the constraint does not allow.
+        Asks the server a question whose natural answer the constraint does not allow. Settings that it complains about
+        are changed for later requests too.
         """
         logprobs = {name: self.server.settings[name] for name in LOGPROBS if name in self.server.settings}
         self.server.settings = _drop_settings(self.server.settings, *LOGPROBS)

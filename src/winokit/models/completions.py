@@ -88,7 +88,7 @@ def _read_prompt_logprobs(payload: Any) -> list[ServedToken]:
 
 
 def _read_generated(payload: Any) -> list[ServedToken]:
-    """Read tokens and log-probabilities from SGLang's `/generate`."""
+    """Read the sent text's tokens and log-probabilities from SGLang's `/generate`."""
     rows = payload["meta_info"]["input_token_logprobs"]
     return [(text, logprob) for logprob, _, text in rows]
 
@@ -193,7 +193,8 @@ class CompletionsModel:
     def _probe_dialects(self) -> Dialect:
         """Find the first dialect that gives log-probabilities, by sending a short text.
 
-        Raises BadInput if there is none, or if the numbers belong to other tokens.
+        It is remembered, and a note may be made of tokens that the server puts before texts. Raises BadInput if there
+        is none, or if the numbers belong to other tokens.
         """
         failures = []
         for dialect in DIALECTS:
@@ -242,7 +243,10 @@ class CompletionsModel:
         return self._lists
 
     def _note_start(self, tokens: Sequence[ServedToken]) -> None:
-        """Note whether the server puts tokens before a text."""
+        """Note how many tokens the server puts before a text.
+
+        Only if there are none, although the SPEC names no BOS, or if there are several.
+        """
         placed = align(PROBE, tokens) or []
         before = sum(token.end == 0 for token in placed)
         if not before and not self._bos:
@@ -254,7 +258,8 @@ class CompletionsModel:
     def _place_tokens(self, dialect: Dialect, text: str, tokens: Sequence[ServedToken]) -> list[PlacedToken]:
         """Find the places of a server's tokens in a text.
 
-        Raises BadInput if they are not those of the text, or if one has no log-probability.
+        Raises BadInput if they are not those of the text, or if one has no log-probability. The text's first token
+        needs none, since it may follow nothing.
         """
         placed = align(text, tokens)
         if placed is None:
@@ -270,7 +275,10 @@ class CompletionsModel:
         return placed
 
     def _cut_pieces(self, part: Continuation, read: list[PlacedToken] | Refusal) -> Pieces | Refusal:
-        """Pieces of a continuation, given the tokens of its context and text together."""
+        """Pieces of a continuation, given the tokens of its whole text.
+
+        A Refusal if the text could not be read, if none of its tokens can be scored, or if it is unclear which.
+        """
         if isinstance(read, Refusal):
             return read
         context, text = moved(part)

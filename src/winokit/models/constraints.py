@@ -40,7 +40,7 @@ class Constraint:
     value_of: Callable[[Sequence[str]], Any]
 
     def body(self, options: Sequence[str]) -> Body:
-        """Fields of a request that hold the reply to some options."""
+        """Fields of a request that allow only these options as its reply."""
         return {self.field: self.value_of(options)}
 
     def said(self, answer: str) -> str:

@@ -88,7 +88,8 @@ class EnsembleModel:
     def _combine_words(self, text: str, answers: Sequence[base.Answer]) -> base.Pieces:
         """Combine the members' pieces into one piece for each word.
 
-        A member's log-probability of a word is the sum over its tokens.
+        A member's log-probability of a word is the sum over its tokens. With `probability`, its log-probability is that
+        of the members' mean probability, otherwise the mean of theirs.
         """
         words = [match.span() for match in WORD.finditer(text)]
         rows = [_sum_word_logprobs(answer, words) for answer in answers]
@@ -103,7 +104,10 @@ class EnsembleModel:
 
 
 def _average_scores(answers: Sequence[base.Answer]) -> base.Scores:
-    """Mean of the members' scores. Members that abstain are left out."""
+    """Mean of the members' scores of each candidate.
+
+    Members that abstain are left out. If all do, the result is an abstention.
+    """
     member_values = [
         answer.values for answer in answers if isinstance(answer, base.Scores) and answer.values is not None
     ]

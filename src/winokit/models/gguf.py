@@ -73,7 +73,7 @@ class GgufModel:
     def answer(self, requests: Sequence[base.Request]) -> Iterator[tuple[int, base.Answer]]:
         """Answer requests in the order of their tokens.
 
-        So neighbours share what is in the cache.
+        So neighbours share what is in the cache. The choice of an `Ask` is its likeliest option.
         """
         parts = split_requests(self, requests)
         owners = [index for index, _ in parts]
@@ -88,7 +88,10 @@ class GgufModel:
         self._reader = base.LetGo(self.spec)
 
     def _score_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
-        """Yield the pieces of each continuation, by its number."""
+        """Yield the pieces of each continuation, by its number.
+
+        Pieces are the scored tokens with their log-probabilities. A Refusal if a text cannot be scored.
+        """
         encoded: list[tuple[tuple[int, ...], int, int]] = []
         for number, request in enumerate(requests):
             try:

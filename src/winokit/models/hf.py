@@ -150,7 +150,8 @@ def load_config(settings: HfSettings) -> Any:
 def load_tokenizer(settings: HfSettings) -> Any:
     """Load the model's tokenizer.
 
-    Raises BadInput if it does not give the places of tokens.
+    Raises BadInput if it does not give the places of tokens, or if `bos` or `chat_template` is set for a model that is
+    not causal.
     """
     for name in ("bos", "chat_template"):
         if getattr(settings, name) is not None and settings.kind != "causal":
@@ -249,7 +250,7 @@ def _check_covered(settings: HfSettings, model: Any, device_map: dict[str, int |
 def input_device(network: Any) -> torch.device:
     """The device to which token ids are sent.
 
-    For a model that is spread over devices, its first GPU.
+    For a model that is spread over devices, its first GPU. The CPU if it is on no GPU.
     """
     spread = [str(place) for place in (getattr(network, "hf_device_map", None) or {}).values()]
     if not spread:
@@ -295,7 +296,8 @@ def fingerprint(settings: HfSettings) -> str:
 def budget_of(settings: HfSettings, usual: int, attempt: Callable[[int], object]) -> BatchBudget:
     """Budget of tokens for a model's batches.
 
-    That of the SPEC, else `usual` on a CPU, else one found by calling `attempt` with numbers of tokens.
+    That of the SPEC, else `usual` on a CPU, else one found by calling `attempt` with numbers of tokens. `attempt` is
+    called when the budget settles, not here.
     """
     if settings.budget is not None or settings.device == "cpu":
         return BatchBudget(settings.budget or usual)
@@ -365,7 +367,10 @@ class HfModel:
 
 
 def _load_pretrained(from_pretrained: Callable[..., T], settings: HfSettings, **options: Any) -> T:
-    """Call a `from_pretrained`, without its messages. Errors become one-line BadInput errors."""
+    """Call a `from_pretrained` with the settings, without its messages.
+
+    Errors become one-line BadInput errors. Only running out of memory is raised as it is.
+    """
     try:
         with quiet():
             own_code = {"trust_remote_code": settings.trust_remote_code}
@@ -424,7 +429,10 @@ def _add_adapter(model: Any, folder: str, *, merge: bool) -> Any:
 
 
 def _hash_folder(folder: Path, gguf_file: str | None = None) -> str:
-    """Hash the configuration, tokenizer and weights in a model's folder."""
+    """Hash the configuration, tokenizer and weights in a model's folder.
+
+    With `gguf_file`, this file counts as the weights, and no other.
+    """
     if gguf_file:
         weights = [folder / gguf_file]
     else:

@@ -104,7 +104,8 @@ def begins_with_bos(settings: hf.HfSettings, tokenizer: Any) -> bool:
     """Whether the model's texts begin with BOS.
 
     The SPEC decides, else the model's files, else its tokenizer. The files come first since transformers ignores what a
-    GGUF file says about it, and also the `add_bos_token` of tokenizer_config.json if there is a tokenizer.json.
+    GGUF file says about it, and also the `add_bos_token` of tokenizer_config.json if there is a tokenizer.json. A
+    tokenizer without a BOS token has none, unless the SPEC says `bos=on`.
     """
     if settings.bos is not None or tokenizer.bos_token_id is None:
         return bool(settings.bos)
@@ -167,10 +168,11 @@ class CausalReader:
         self.plan = "plain"
 
     def choose_plan(self, sample: Sequence[ScoredText]) -> bool:
-        """Choose the fastest way of reading that gives right answers on a sample.
+        """Choose the fastest way of reading that is right on a sample.
 
         Returns False if none does. Right answers are those of reading one text at a time, with logits for all of its
-        tokens. A model that looks ahead fails all ways, since its predictions change with the padding.
+        tokens. A model that looks ahead fails all ways, since its predictions change with the padding. Raises BadInput
+        if the right answers are not finite, since the precision is too narrow.
         """
         head = self.head
         self.head = None
@@ -385,7 +387,10 @@ class CausalModel:
         free_memory()
 
     def _read_parts(self, requests: Sequence[base.Continuation]) -> Iterator[tuple[int, base.Pieces | base.Refusal]]:
-        """Yield the pieces of each continuation, by its number."""
+        """Yield the pieces of each continuation, by its number.
+
+        Pieces are the scored tokens with their log-probabilities. A Refusal if a text cannot be read or scored.
+        """
         encoded = self.boundary.split(requests, self.reader.most)
         yield from ((number, text) for number, text in enumerate(encoded) if isinstance(text, base.Refusal))
         texts = [(number, text) for number, text in enumerate(encoded) if isinstance(text, EncodedText)]

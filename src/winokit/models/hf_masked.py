@@ -143,7 +143,7 @@ class MaskedModel(HfModel):
     def _compute_attention(self, batch: Sequence[tuple[Ids, list[Gaze]]]) -> list[list[tuple[int, Vector]]]:
         """Attention for each request in a batch, by text.
 
-        As arrays of (target, layer, head).
+        As pairs of the request's index and an array of shape (target, layer, head).
         """
         with eager(self.model):
             inputs = self._build_inputs([ids for ids, _ in batch])
@@ -162,7 +162,7 @@ class MaskedModel(HfModel):
     ) -> list[list[tuple[int, Vector]]]:
         """Vector for each request in a batch, by text.
 
-        It is the mean of hidden states at the request's positions.
+        As pairs of the request's index and its vector, the mean of hidden states at its positions.
         """
         hidden = self.model.base_model(**self._build_inputs([ids for ids, _ in batch])).last_hidden_state
         answers: list[list[tuple[int, Vector]]] = []
@@ -175,7 +175,10 @@ class MaskedModel(HfModel):
         return answers
 
     def _compute_logits(self, texts: Sequence[Ids], places: Sequence[tuple[int, int]], *, gather: bool) -> torch.Tensor:
-        """Logits at (row, column) pairs of a batch."""
+        """Logits at (row, column) pairs of a batch.
+
+        With `gather`, the head is applied to these positions only.
+        """
         return logits_at(self.model, self._build_inputs(texts), *zip(*places, strict=True), gather=gather)
 
     def _build_inputs(self, texts: Sequence[Ids]) -> dict[str, torch.Tensor]:
@@ -227,7 +230,10 @@ def head_takes_positions(model: Any, inputs: Mapping[str, Any], rows: Places, co
 
 
 def agree_up_to_rounding(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two tensors of logits differ only by rounding."""
+    """Whether two tensors of logits differ only by rounding.
+
+    The largest difference allowed is 0.0001 in float32, else 2 % of the largest logit.
+    """
     rounding = 1e-4 if second.dtype == torch.float32 else 0.02 * second.abs().max().item()
     if first.shape != second.shape:
         return False

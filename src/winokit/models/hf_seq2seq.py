@@ -118,7 +118,8 @@ class Seq2SeqModel(HfModel):
     def _split_sides(self, request: base.Request) -> list[tuple[str, str | None]]:
         """Split a request into pairs of encoder text and decoder text.
 
-        The decoder's text is None for an `Embed`. Raises BadInput for other types of request.
+        The decoder's text is None for an `Embed`. Raises BadInput for other types of request, and for an `Ask` without
+        options.
         """
         match request:
             case base.Ask(prompt, options):
@@ -179,7 +180,10 @@ class Seq2SeqModel(HfModel):
         return parts
 
     def _score_rows(self, rows: Sequence[tuple[torch.Tensor, Seq2seqPart]]) -> Iterator[tuple[int, base.Pieces]]:
-        """Yield the pieces of each part, given the hidden states of its prompt."""
+        """Yield the pieces of each part, given its prompt's hidden states.
+
+        Each comes with the part's number. Pieces are the scored tokens with their log-probabilities.
+        """
         costs = [len(state) + len(part.ids) for state, part in rows]
         for at, logprobs in in_batches(self._decode_rows, rows, costs, self.budget):
             _, part = rows[at]

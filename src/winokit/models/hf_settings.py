@@ -112,14 +112,20 @@ def _resolve_place(place: str) -> str:
 
 
 def _choose_compute_dtype(load_in: str | None, dtype: str | None) -> str | None:
-    """Precision of products with 4-bit weights, or None for other weights."""
+    """Precision of products with 4-bit weights, or None for other weights.
+
+    That of the SPEC, else bfloat16.
+    """
     if load_in != "4bit":
         return None
     return "bfloat16" if dtype in (None, "auto") else dtype
 
 
 def _check_together(options: Mapping[str, str]) -> None:
-    """Raise BadInput for options that contradict each other."""
+    """Raise BadInput for options that contradict each other.
+
+    Without a `device_map`, `max_memory` is one of them. `chat_template=off` counts as not given.
+    """
     contradictions = {
         ("device", "device_map"): "the one puts a model on one device, the other spreads it over several",
         ("gguf_file", "load_in"): "a GGUF file is quantised already",
@@ -184,7 +190,10 @@ def _count_bytes(size: re.Match[str]) -> int:
 
 
 def _limit_every_gpu(limit: int) -> dict[int | str, int]:
-    """Free bytes of all devices, with `limit` for each GPU."""
+    """Free bytes of all devices, with `limit` for each GPU.
+
+    Other devices, such as the CPU, keep all that is free.
+    """
     with needing("max_memory=", "large"):
         from accelerate.utils import get_max_memory
     limits: dict[int | str, int] = {}

@@ -124,7 +124,8 @@ class HttpClient:
     def send(self, ticket: Any, body: bytes | None) -> None:
         """Send a POST of JSON, or a GET if `body` is None.
 
-        Redirects are not followed but returned as replies.
+        Redirects are not followed but returned as replies. Returns at once. The reply is among those that `replies`
+        returns.
         """
         self._sent += 1
         self._underway[ticket] = self._sent

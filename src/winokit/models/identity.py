@@ -47,7 +47,8 @@ class ServerIdentity:
     def tells(self) -> bool:
         """Whether an equal identity means that the model is the same.
 
-        It does if the model has a date of creation, or the corpus a number of tokens.
+        It does if the server said now when the model was created, or how many tokens the corpus has. A name alone is
+        not enough.
         """
         return self.confirmed and not TELLING.isdisjoint(self.facts)
 
@@ -124,7 +125,8 @@ def _find_entry(name: str, entries: Sequence[Entry]) -> Entry | None:
 def _read_creation_time(entry: Entry, entries: Sequence[Entry], asked_at: float) -> int | None:
     """Time at which a model was created, as its entry has it.
 
-    None if `created` is the time of the request, or the same for all models.
+    None if `created` is the time of the request, or the same for all models. In the entry's own unit, seconds or
+    milliseconds since 1970.
     """
     created = entry.get("created")
     if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created <= LATEST:

@@ -51,7 +51,8 @@ class NgramModel:
     def _score_words(self, request: Continuation) -> Pieces | Refusal:
         """Score the words that end within the text of a continuation.
 
-        A word that begins in the context has the text's start as its start.
+        A word that begins in the context has the text's start as its start. Log-probabilities are natural, though
+        KenLM's have base 10.
         """
         whole_text = request.context + request.text
         border = len(request.context)

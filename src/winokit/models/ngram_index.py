@@ -90,7 +90,11 @@ class NgramIndex:
         self.fingerprint = f"{PREFIX}:{json.dumps(determining, sort_keys=True)}"
 
     def identify(self) -> ServerIdentity:
-        """Identify the index by its name and its number of tokens."""
+        """Ask the server for the index's number of tokens, its identity.
+
+        The identity is its name and this number. Empty if the server gives no number, and unconfirmed if it does not
+        answer.
+        """
         payload = identity_payload(self._server.ask_identity("", {"query_type": "count", "query": ""}))
         if isinstance(payload, ServerIdentity):
             return payload
@@ -111,7 +115,10 @@ class NgramIndex:
         return self._server.stream("", [_build_body(lookup) for lookup in lookups], self._read_found)
 
     def _read_found(self, payload: dict[str, Any]) -> Found:
-        """Read the count and the documents of a reply."""
+        """Read the count and the documents of a reply.
+
+        Raises BadInput if the server reports an error, such as an unknown index.
+        """
         if "error" in payload:
             raise self._server.error("", f"the index {self.index!r} cannot be asked: {payload['error']}", NAME_WAY_OUT)
         count = payload["cnt"] if "documents" in payload else payload["count"]
@@ -154,7 +161,7 @@ def is_askable(term: str) -> bool:
 def _build_body(lookup: Lookup) -> Body:
     """Build the query for a lookup, without the name of the index.
 
-    Raises BadInput if it is too large for the server.
+    Raises BadInput if it is too large for the server, or if an n-gram cannot be searched for (`is_askable`).
     """
     terms = list(chain.from_iterable(lookup.clauses))
     widest = max((len(clause) for clause in lookup.clauses), default=0)

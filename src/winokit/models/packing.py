@@ -97,11 +97,14 @@ class Tree:
         self.guesses[index] = list(zip(nodes, scored_tokens, strict=True))
 
     def all_guesses(self) -> list[tuple[int, int]]:
-        """Pairs of node and token to predict there, text after text."""
+        """Pairs of node and token to predict after it, text after text."""
         return list(chain.from_iterable(self.guesses.values()))
 
     def visible(self) -> npt.NDArray[np.bool_]:
-        """Attention mask of the tree: each token sees its ancestors and itself."""
+        """Attention mask of the tree: each token sees its ancestors and itself.
+
+        Entry (row, column) says whether the row's token sees the column's.
+        """
         sees = np.zeros((len(self), len(self)), dtype=np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -114,7 +117,8 @@ def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tre
     """Put texts into prefix trees such that reading them costs least.
 
     Reading a token costs 1, plus `attention` for every token in its row. A text joins the previous tree if that costs
-    less than a tree of its own, and if the tree has at most `most` tokens then.
+    less than a tree of its own, and if the tree has at most `most` tokens then. The guesses of a tree are by the text's
+    index in `texts`.
     """
     trees: list[Tree] = []
     for index in sorted(range(len(texts)), key=lambda index: texts[index].tokens):
@@ -126,7 +130,10 @@ def forest(texts: Sequence[ScoredText], attention: float, most: int) -> list[Tre
 
 
 def _should_join(tree: Tree, text: ScoredText, attention: float, most: int) -> bool:
-    """Whether a text costs less in a tree than alone."""
+    """Whether a text should be added to a tree.
+
+    It should if it costs less there than alone, and if the tree has at most `most` tokens then.
+    """
     saved = tree.shared(text)
     alone = len(text.read)
     together = len(tree) + alone - saved

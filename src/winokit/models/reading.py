@@ -27,7 +27,8 @@ T = TypeVar("T")
 class TextReading:
     """A tokenised text, with the place and the word of each token.
 
-    Both are None for special tokens such as [CLS]. Words are numbered.
+    A place is the token's (start, end) in characters, without white space at its edges. The word is a number, the same
+    for all tokens of a word. Both are None for special tokens such as [CLS].
     """
 
     text: str
@@ -41,7 +42,8 @@ class TextReading:
     def of(cls, text: str, encoding: Any, most: int) -> "TextReading":
         """Make a reading of a text's encoding by the `tokenizers` library.
 
-        `most` is the largest number of tokens that the model reads.
+        `most` is the largest number of tokens that the model reads. Words are the tokenizer's. If it finds only one,
+        they are separated at white space instead.
         """
         special = encoding.special_tokens_mask
         places: list[tuple[int, int] | None] = []
@@ -98,7 +100,11 @@ class TextReading:
         return tuple(ids)
 
     def pooled(self, request: base.Embed) -> list[int]:
-        """Positions of the tokens whose mean is the vector for a request."""
+        """Positions of the tokens whose mean is the vector for a request.
+
+        The pooling `mean` takes all tokens, with special ones, and `first` the first, which may be special. Raises
+        NothingToScore if there are none.
+        """
         check_known("pooling", request.pooling, POOLINGS)
         if request.pooling == "span":
             return self.inside(request.start, request.end)
@@ -110,7 +116,7 @@ class TextReading:
 def _number_words(text: str, places: Sequence[tuple[int, int] | None]) -> list[int | None]:
     """Number of the word in which each token begins.
 
-    Words are separated by white space.
+    Words are separated by white space. Counted from 1. None for special tokens.
     """
     starts = [word.start() for word in re.finditer(r"\S+", text)]
     numbers: list[int | None] = []
@@ -162,7 +168,8 @@ def split_windows(requests: Sequence[T], size: int) -> list[dict[int, T]]:
 class Guess:
     """A token whose log-probability is to be looked up, for one request.
 
-    `position` is its index in the tokens, `place` its span in the scored text.
+    `position` is its index in the tokens, `place` its span in the scored text. `request` is the index of the request,
+    `token` the id to look up.
     """
 
     request: int
@@ -201,7 +208,7 @@ class MaskPlan:
     def add(self, index: int, request: base.Request, reading: TextReading) -> None:
         """Plan one request, given the reading of its whole text.
 
-        Raises Unreadable if there is nothing to look up.
+        Raises Unreadable if there is nothing to look up. The lookups are added to this plan.
         """
         match request:
             case base.Fill(before, text):
@@ -284,7 +291,8 @@ def assemble_pieces(
 ) -> Iterator[tuple[int, base.Pieces]]:
     """Combine the log-probabilities of guesses into pieces, yielding (request, pieces).
 
-    A request is yielded when its last guess has arrived. `wanted` has all guesses, by text.
+    A request is yielded when its last guess has arrived. `wanted` has all guesses, by text. `guessed` has each guess
+    with its log-probability, in any order. A piece is a scored token: its place in the text, and its log-probability.
     """
     guess_counts = Counter(guess.request for guess in chain.from_iterable(wanted.values()))
     by_request: dict[int, dict[int, base.Piece]] = defaultdict(dict)

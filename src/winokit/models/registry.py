@@ -41,7 +41,8 @@ ModelSpec = Annotated[ModelLike, Help(MODEL_HELP, "SPEC", typed=str, option=True
 class Spec:
     """A SPEC, the user's name of a model, split into parts.
 
-    They are prefix, place and options.
+    They are prefix, place and options. The place is all between the colon and the question mark: a name, a path, or a
+    name and an address.
     """
 
     prefix: str
@@ -97,7 +98,7 @@ class Spec:
     def choice(self, name: str, known: Sequence[str]) -> str | None:
         """Value of an option that must be one of `known`.
 
-        None if it is not given.
+        None if it is not given. Raises UnknownName for another value.
         """
         value = self.options.get(name)
         if value is not None:
@@ -107,7 +108,7 @@ class Spec:
     def switch(self, name: str) -> bool | None:
         """Value of an option as a bool: on or off.
 
-        None if it is not given.
+        None if it is not given. Raises UnknownName for anything else.
         """
         value = self.choice(name, ("on", "off"))
         return None if value is None else value == "on"

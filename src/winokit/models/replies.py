@@ -319,7 +319,10 @@ class ReplyReading:
         return before.endswith((start, start.removesuffix("the")))
 
     def ended(self, filled: FilledText | None) -> int | None:
-        """The only option that the reply puts before the text after the blank."""
+        """The only option that the reply puts before the blank's following text.
+
+        None if that text is too short to tell, and for an option that is negated.
+        """
         if filled is None or len(filled.after) < LEAST_ENDING:
             return None
         options = set()
@@ -330,7 +333,10 @@ class ReplyReading:
         return _get_only(options)
 
     def listed(self) -> set[int]:
-        """The first option of a numbered list: "1) the trophy 2) the suitcase"."""
+        """First option of a numbered list: "1) the trophy 2) the suitcase".
+
+        Empty unless the reply is hardly more than a list of two different options.
+        """
         first = NUMBERED_FIRST.match(self.text)
         second = NUMBERED_SECOND.search(self.text, first.end()) if first else None
         if first is None or second is None:
@@ -402,7 +408,10 @@ class ReplyReading:
         return options if is_last and len(options) == 1 else set()
 
     def mentioned(self) -> set[int]:
-        """Options named anywhere in the reply, by names that mean nothing else."""
+        """Options named anywhere in the reply, by names that mean nothing else.
+
+        Names of one letter, "yes", "no", "true" and "false" do not count, since a sentence may have them anyway.
+        """
         return {mention.option for mention in self.mentions if ord(mention.mark) >= IN_WORDS}
 
     def is_unsure(self) -> bool:
@@ -497,13 +506,17 @@ class ReplyReading:
     def _leads_reply(self, start: int, end: int) -> bool:
         """Whether a letter begins the reply and is followed by a stop.
 
-        Its case does not matter then.
+        Its case does not matter then. A stop is a punctuation mark, a dash, the end of a line, or a word such as
+        "because" or "is".
         """
         opening = OPENING.match(self.text)
         return opening is not None and opening.end() == start and STOP_OF_LETTER.match(self.text, end) is not None
 
     def _is_negated(self, word: int) -> bool:
-        """Whether the text before a word negates it."""
+        """Whether the text before a word negates it.
+
+        `word` is the word's index in the reply.
+        """
         if self.is_ascii and NEGATING.isdisjoint(self.words[max(0, word - 5) : word]):
             return False
         start = self.places[word][0]

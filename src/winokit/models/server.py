@@ -99,7 +99,8 @@ class Complaint(BadInput):
 class RetryPolicy:
     """Limits for concurrent requests, waiting and retries.
 
-    `timeout` is the longest time in seconds without any reply from the server.
+    `timeout` is the longest time in seconds without any reply from the server. `retries` counts tries after the first.
+    `delay` is the pause in seconds before the first of them, and doubles with each.
     """
 
     concurrency: int = 8
@@ -114,8 +115,8 @@ class RetryPolicy:
 class Bundle:
     """A way to send several requests in one call.
 
-    `join` makes one body of at most `most` bodies. `part` splits the response, and raises an error if it does not fit
-    them.
+    `join` makes one body of at most `most` bodies. `part` splits the response into as many as there are bodies, and
+    raises an error if it does not fit them.
     """
 
     most: int
@@ -126,7 +127,8 @@ class Bundle:
 class _Failed(Exception):
     """A call failed, but may succeed if it is sent again.
 
-    `pause` is the wait in seconds that the server asks for.
+    `pause` is the wait in seconds that the server asks for. `crowded` says that the server is busy, and not that it
+    failed.
     """
 
     def __init__(self, reason: str, status: int = 0, pause: float = 0.0) -> None:
@@ -288,7 +290,7 @@ class ModelServer:
         first_alone
             Whether all other bodies wait for the first answer, which may show what the server accepts.
         free
-            Whether the requests count against no limit.
+            Whether the requests are not counted, and so not limited. Their tokens are counted.
         retries
             Number of tries after the first. None for that of the SPEC.
         bundle
@@ -326,7 +328,10 @@ class ModelServer:
         return text.replace(self._key, "…") if self._key else text
 
     def check_same_model(self, path: str, payload: Mapping[str, Any]) -> None:
-        """Raise BadInput if a response is of another model than earlier ones."""
+        """Raise BadInput if a response is of another model than earlier ones.
+
+        The model's name in the first response is remembered. A response without a name passes.
+        """
         served = payload.get("model")
         if not isinstance(served, str):
             return
@@ -360,7 +365,8 @@ class ModelServer:
 class _Call:
     """One HTTP call: its bodies, and how often it was tried.
 
-    Bodies come with their indices.
+    Bodies come with their indices. `tries` counts failures, `refusals` replies of a busy server, and `cuts` is how
+    often the concurrency had been halved when it was sent.
     """
 
     numbered: list[tuple[int, Body | None]]
@@ -492,7 +498,11 @@ class _Exchange:
         return self.free or usage.may_ask is None or usage.may_ask()
 
     def _has_room(self) -> bool:
-        """Whether a new call may be sent now."""
+        """Whether a new call may be sent now.
+
+        Not if too many calls are under way or waiting, too many replies are unread, or the first answer is still to
+        come and the others must wait for it.
+        """
         waited_for = len(self._underway) + len(self._waiting)
         # What a reply costs is known when it is read.
         most_unread = MOST_UNREAD if self.server.usage.may_ask is None or self.free else 1
@@ -679,7 +689,10 @@ def _join_fields(message: Mapping[str, Any]) -> str:
 
 
 def _may_pass(status: int) -> bool:
-    """Whether a request with this HTTP status may succeed later."""
+    """Whether a request with this HTTP status may succeed later.
+
+    It may after 408, 409, 429, and all from 500 on.
+    """
     return status in (408, 409, 429) or status >= 500
 
 

@@ -25,7 +25,8 @@ BARE_HARMONY = re.compile(r"\A\s*analysis(?=[A-Z])(.*?)(?:assistant\s*final|(\Z)
 class MarkPatterns(NamedTuple):
     """Patterns of the marks around a thought.
 
-    `whole` and `begins` are None if thoughts begin without a mark.
+    `whole` matches a thought with both marks, `begins` its first mark, `ends` its second. `whole` and `begins` are None
+    if thoughts begin without a mark.
     """
 
     whole: re.Pattern[str] | None

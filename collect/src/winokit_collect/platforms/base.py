@@ -29,7 +29,10 @@ from winokit_collect.study.texts import say
 
 
 class PlatformError(WinokitError, RuntimeError):
-    """The platform refused a request, and nothing was paid."""
+    """A request to the platform failed, and nothing was paid.
+
+    Only after its subclass `Uncertain` something may have been paid.
+    """
 
 
 class Uncertain(PlatformError):
@@ -104,8 +107,8 @@ class Departure:
 class Platform:
     """Base class of a platform that sends workers and pays them.
 
-    Methods raise PlatformError if something goes wrong. The base class does nothing: workers come by invite links, and
-    there is nobody to inform.
+    Methods raise PlatformError if something goes wrong. In the base class most do nothing: workers come by invite
+    links, and there is nobody to inform. Its `publish` and `visits` raise BadInput, its `bonus` PlatformError.
     """
 
     title = ""
@@ -195,7 +198,8 @@ class Platform:
     def reserve(self, visitor: Visitor, cents: int, note: str, reference: str) -> str:
         """Prepare a bonus, and return the key for sending it.
 
-        The key is our `reference`, unless the platform makes its own. Nothing is paid yet.
+        The key is our `reference`, unless the platform makes its own. Nothing is paid yet. `note` is the text that the
+        worker sees with it, `cents` the amount in hundredths.
         """
         return reference
 
@@ -257,7 +261,7 @@ def arrive(study: Study, parameters: Mapping[str, str], *, browser: str | None =
 
     The platform is asked first whether it did. Returns a new worker, or the one it sent before. `browser` identifies
     the browser, `me` is the id of the worker who is signed in there. A visit can only be continued in the browser in
-    which it began.
+    which it began. Raises NotNow if the study is closed, and NotFound if the parameters are not the platform's.
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))
@@ -274,7 +278,8 @@ def leave(study: Study, worker_id: int) -> Departure | None:
     """Way for a worker to leave the study.
 
     None while this visit has work left. A visit is complete after the number of tasks in study.toml, or when no task is
-    left and at least one was done. Workers who are screened out, or came by an invite link, may always leave.
+    left and at least one was done. Workers who are screened out, or came by an invite link, may always leave. Workers
+    who are not active need one task in this visit.
     """
     platform = platform_of(study)
     done = done_in_visit(study, worker_id)
@@ -293,7 +298,10 @@ def leave(study: Study, worker_id: int) -> Departure | None:
 
 
 def done_in_visit(study: Study, worker_id: int) -> int:
-    """Number of submissions by a worker since their present visit began."""
+    """Number of submissions by a worker since their present visit began.
+
+    All their submissions if it is not known when it began.
+    """
     began = select(Identity.arrived_at).where(Identity.worker_id == worker_id).scalar_subquery()
     since = or_(began.is_(None), Submission.submitted_at >= began)
     query = select(func.count()).where(Submission.worker_id == worker_id, since)
@@ -335,7 +343,10 @@ def check_reward(study: Study, platform: Platform, study_id: str | None) -> Base
 
 
 def offers_of(study: Study) -> list[str]:
-    """Ids of the study's offers on the platform, the newest last."""
+    """Ids of the study's offers on the platform, each once.
+
+    First that of study.toml, then those published from here, the newest last, then others that visits name.
+    """
     published = select(LogEntry.target).where(LogEntry.action == "publish").order_by(LogEntry.id)
     on_platform = PlatformVisit.platform == study.config.platform.name
     visited = select(PlatformVisit.study_id).where(on_platform, PlatformVisit.study_id.is_not(None))
@@ -348,7 +359,8 @@ def offers_of(study: Study) -> list[str]:
 def warn_of_reward(study: Study) -> str:
     """Compare the reward of the newest offer with study.toml.
 
-    Returns a warning if the platform could not be asked, or an empty text. Raises RewardDiffers if they differ.
+    Returns a warning if the platform could not be asked, else an empty text. Nothing is compared if there is no offer,
+    or if the platform's own settings are incomplete. Raises RewardDiffers if they differ.
     """
     platform = platform_of(study)
     offers = offers_of(study)

@@ -121,6 +121,7 @@ class MTurk(Platform):
         return VisitReport(session_id, assignment["WorkerId"], state, cents, assignment.get("HITId"))
 
     def _list_bonuses(self, **about: Any) -> list[dict[str, Any]]:
+        """List the bonuses that were paid for an assignment or a HIT."""
         return self._list_entries("list_bonus_payments", "BonusPayments", **about)
 
     def _list_entries(self, operation: str, name: str, **asked: Any) -> list[dict[str, Any]]:
@@ -172,7 +173,8 @@ class MTurk(Platform):
     def publish(self, address: str, title: str, visits: int, minutes: int, earlier: Sequence[str] = ()) -> str:
         """Offer the study as an external question, and return the HIT's id.
 
-        The same call again, with the same `earlier` offers, makes no second HIT.
+        The same call again, with the same `earlier` offers, makes no second HIT. Raises BadInput unless the address
+        begins with https and study.toml has a base reward.
         """
         if not address.startswith("https://"):
             raise BadInput(f"{address}: Mechanical Turk shows https:// pages only; --url or [server] url gives another")
@@ -214,7 +216,11 @@ class MTurk(Platform):
         return requirements
 
     def _call_api(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """Call an operation of the API. Raises Busy, Uncertain or PlatformError."""
+        """Call an operation of the API.
+
+        Raises Busy if there are too many requests, Uncertain if it may have been carried out, since there was no answer
+        or a fault of the server, and PlatformError if it was refused.
+        """
         client = self.client  # first, since its error names the package to install
         from botocore.exceptions import BotoCoreError, ClientError
 

@@ -83,7 +83,8 @@ def plan(
     `codes` are the workers' codes, None for all. Returns the number of payouts. Lines of the ledger with a number above
     `newest` are left out, since the requester has not seen them. With `by_hand`, the requester has paid already, and
     the lines are settled at once. A worker whose last payout is not finished gets no new one. If it is uncertain, the
-    platform is asked about it.
+    platform is asked about it. Workers who are owed nothing get one too, if they earned something in a visit that is
+    still to be approved. Its amount may then be 0 or less.
     """
     is_open: list[ColumnElement[bool]] = [Payment.job_id.is_(None), Payment.settled_at.is_(None)]
     if newest is not None:
@@ -134,7 +135,8 @@ def plan(
 def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
     """Store a requester's decision about an uncertain payout.
 
-    If it was not `paid`, it is sent again, after the platform was asked once more.
+    If it was not `paid`, it is sent again, after the platform was asked once more. Raises NotNow if the payout is not
+    uncertain.
     """
     with study.store.write() as session:
         job = _find_uncertain(session, job_id)
@@ -150,10 +152,10 @@ def settle(study: Study, job_id: int, *, paid: bool, actor: str) -> None:
 
 
 def take_back(study: Study, job_id: int, actor: str) -> int:
-    """Undo payments that were marked as paid by hand together.
+    """Undo a payment by hand, and all that were marked with it.
 
-    Returns the number of payouts. Their lines of the ledger are open again. Raises NotNow if the payout was not marked
-    by hand.
+    They are those marked by the same requester at the same moment. Returns the number of payouts. Their lines of the
+    ledger are open again. Raises NotNow if the payout was not marked by hand.
     """
     with study.store.write() as session:
         marked = found(session.get(PayoutJob, job_id), f"no payout {job_id}")
@@ -177,7 +179,10 @@ def take_back(study: Study, job_id: int, actor: str) -> int:
 
 
 def ask_again(study: Study, job_id: int) -> None:
-    """Let the next step ask the platform about an uncertain payout."""
+    """Let the next step ask the platform about an uncertain payout.
+
+    Raises NotNow if it is in another state.
+    """
     with study.store.write() as session:
         job = _find_uncertain(session, job_id)
         job.due_at = study.now()
@@ -250,7 +255,10 @@ def bonus_visit(visits: Sequence[PlatformVisit]) -> PlatformVisit | None:
 
 
 def _select_open_visits(is_open: Sequence[ColumnElement[bool]]) -> Select[int]:
-    """Query workers with an open visit that has unpaid earnings."""
+    """Query workers with an open visit that has unpaid earnings.
+
+    It selects their ids. `is_open` are the conditions for an unpaid line of the ledger.
+    """
     since = (Payment.worker_id == PlatformVisit.worker_id, Payment.at >= PlatformVisit.arrived_at)
     earned = select(Payment.id).where(*is_open, *since, Payment.reason != VISIT).exists()
     has_session = PlatformVisit.session_id.is_not(None)
@@ -262,7 +270,8 @@ def _read_payout(
 ) -> tuple[Worker, Identity | None, Sequence[PlatformVisit], Sequence[datetime]]:
     """Read a payout's worker, identity, visits and moments of earning.
 
-    The identity is None if it was deleted. Visits are in order of arrival.
+    The identity is None if it was deleted. Visits are in order of arrival. Only visits through this platform count.
+    Moments are those of the ledger lines in the payout.
     """
     of_worker = (PlatformVisit.worker_id == job.worker_id, PlatformVisit.session_id.is_not(None))
     on_platform = PlatformVisit.platform == study.config.platform.name
@@ -299,7 +308,8 @@ def _close_visit(
 ) -> None:
     """Approve an open visit, or store the state that the platform reports.
 
-    The platform's reward for it is then deducted from what is owed.
+    The platform is asked first, and told to approve it if it is open there. The platform's reward for it is then
+    deducted from what is owed. Raises RewardDiffers if that is not the one in study.toml.
     """
     screened_out = worker.state == SCREENED_OUT
     reward = None if screened_out else check_reward(study, platform, visitor.study_id)
@@ -372,7 +382,8 @@ def close_visit(
 ) -> Payment | None:
     """Store a visit's final state and reward.
 
-    Returns the new ledger line that deducts the reward from what is owed, or None if there is no reward.
+    Only an approved visit has a reward: `reward`, or that of study.toml if it is None. Returns the new ledger line that
+    deducts it from what is owed, or None if there is no reward.
     """
     title = platform_of(study).title
     settings_cents = int(study.config.platform.base_reward * 100)
@@ -398,6 +409,7 @@ def _prepare_payout(
     """Prepare the bonus of a payout with the platform, without paying it.
 
     Returns the columns to store: the platform's key, the number of equal bonuses that it shows already, and the visit.
+    The number is None if the platform cannot be asked.
     """
     visit_id = None if visit is None else visit.id
     with study.store.read() as session:
@@ -471,7 +483,7 @@ def _settle_lines(study: Study, session: Session, job: PayoutJob, receipt: str, 
     """Mark a payout and its ledger lines as paid.
 
     If its sum is negative, because the visit's reward was more than what was owed, the lines stay open for the next
-    payout.
+    payout. If the worker is to be forgotten once they are paid, their identity is deleted.
     """
     lines = update(Payment).where(Payment.job_id == job.id)
     settled = {"job_id": None} if job.cents < 0 else {"settled_at": study.now(), "settlement": receipt}
@@ -489,7 +501,8 @@ def _settle_lines(study: Study, session: Session, job: PayoutJob, receipt: str, 
 def _store_failure(study: Study, job: PayoutJob, state: str, error: Exception) -> None:
     """Mark a payout as refused or uncertain, with the error.
 
-    The lines of a refused payout are open again. Nothing is stored if the payout was changed meanwhile.
+    The lines of a refused payout are open again. Nothing is stored if the payout was changed meanwhile. The platform is
+    asked about an uncertain one again after ten minutes.
     """
     why = str(error) if isinstance(error, WinokitError) else f"{type(error).__name__}: {error}"
     with study.store.write() as session:

@@ -123,7 +123,10 @@ class Prolific(Platform):
         return f"not set: {names}; Prolific's people can be neither let in nor paid"
 
     def departure(self, visitor: Visitor | None, *, screened_out: bool) -> Departure:
-        """Link back to Prolific, with the code for completed or screened-out people."""
+        """Link back to Prolific, with the code for completed or screened-out people.
+
+        Empty if study.toml has no such code.
+        """
         code = self.settings.screened_out_code if screened_out else self.settings.completion_code
         if not code:
             return Departure()
@@ -214,7 +217,10 @@ class Prolific(Platform):
         return payments.count(cents)
 
     def _close_submission(self, visitor: Visitor, body: dict[str, str]) -> None:
-        """Change the state of the visitor's submission."""
+        """Change the state of the visitor's submission at Prolific.
+
+        Sends a POST to its API. `body` names the change, such as approval. Raises Uncertain if it may have been made.
+        """
         self._call_api("POST", "/submissions/{id}/transition/", visitor.session_id, body, once=True)
 
     def _call_api(
@@ -222,9 +228,10 @@ class Prolific(Platform):
     ) -> Response:
         """Call Prolific's API and return its response.
 
-        `about` is the id that fills in `{id}` in the path. For a call that must not be sent twice (`once`), an error is
-        Uncertain unless Prolific refused the call. Error messages have no ids, since the log is kept longer than
-        identities.
+        `about` is the id that fills in `{id}` in the path. Raises Busy if Prolific asks to wait, NotKnown for an
+        unknown id, and PlatformError for any other failure. For a call that must not be sent twice (`once`), failures
+        after which it may have been carried out raise Uncertain instead. Error messages have no ids, since the log is
+        kept longer than identities. Raises BadInput without a token.
         """
         token = os.environ.get(TOKEN)
         if not token:
@@ -247,7 +254,10 @@ class Prolific(Platform):
 
 
 def _make_error(answer: Response, path: str, *, once: bool) -> PlatformError:
-    """Make the error of a response that is not a success."""
+    """Make the error of a response that is not a success.
+
+    NotKnown for status 404. With `once`, Uncertain unless Prolific refused the call, else PlatformError.
+    """
     is_refusal = answer.is_client_error and answer.status_code != httpx.codes.REQUEST_TIMEOUT
     public_text = OBJECT_ID.sub("…", answer.text)
     reason = " ".join(public_text.split())[:200] or "no reason given"
@@ -272,7 +282,10 @@ def _make_report(submission: Mapping[str, Any]) -> VisitReport:
 
 
 def _read_wait(answer: Response) -> float:
-    """Seconds that Prolific asks to wait, from 1 up to a limit."""
+    """Seconds that Prolific asks to wait, from 1 up to a limit.
+
+    A default if it names no number of seconds.
+    """
     try:
         seconds = float(answer.headers.get("Retry-After", ""))
     except ValueError:  # a date, or nothing

@@ -63,7 +63,10 @@ class BookItem:
 
 @dataclass(frozen=True)
 class Difference:
-    """A payment on which the ledger and the platform disagree."""
+    """A payment on which the ledger and the platform disagree.
+
+    The cents are 0 on a side that does not have it. `visit` is our number of the visit, None if it is unknown.
+    """
 
     code: str
     """The worker's code; empty if the platform's person is not known here."""
@@ -81,7 +84,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Result of comparing the ledger with the platform's records."""
+    """Result of comparing the ledger with the platform's records.
+
+    `ledger_cents` and `platform_cents` are the sums of all payments on each side, in hundredths.
+    """
 
     platform: str
     currency: str
@@ -108,7 +114,10 @@ class Reconciliation:
 
 @dataclass(frozen=True)
 class PlatformBooks:
-    """The platform's records: visits with bonuses, and rewards by study."""
+    """The platform's records: visits with bonuses, and rewards by study.
+
+    Studies are named by the platform's ids. A reward is None if the platform does not tell it.
+    """
 
     reports: Sequence[VisitReport]
     rewards: dict[str | None, BaseReward | None]
@@ -159,8 +168,9 @@ def reconcile(study: Study, *, wait: Callable[[float], None] = time.sleep) -> Re
 def adopt(study: Study, actor: str, *, wait: Callable[[float], None] = time.sleep) -> int:
     """Correct the ledger to the platform's own payments for visits.
 
-    Returns the number of visits that changed. A reward above what the ledger says is deducted from what its worker
-    earns next. Bonuses are left to the requester, who alone knows the reason of a payment by hand.
+    Returns the number of visits that changed. Visits that are still open on the platform, or not known here, are left
+    out. A reward above what the ledger says is deducted from what its worker earns next, one below it is credited.
+    Bonuses are left to the requester, who alone knows the reason of a payment by hand.
     """
     books = _read_patiently(study, platform_of(study), wait)
     changed = 0
@@ -214,7 +224,8 @@ def _read_books(study: Study, platform: Platform) -> PlatformBooks:
 def _read_people(study: Study) -> tuple[dict[str, PlatformVisit], dict[str, int], dict[int | None, str]]:
     """Read the study's visits and workers by the platform's ids.
 
-    Also returns the workers' codes by their numbers.
+    Returns visits by session id, our worker ids by the person's id on the platform, and the workers' codes by worker
+    id.
     """
     name = study.config.platform.name
     on_platform = (PlatformVisit.platform == name, PlatformVisit.session_id.is_not(None))
@@ -234,7 +245,7 @@ def _list_ledger_items(
 ) -> tuple[list[BookItem], set[tuple[int | None, int]]]:
     """List the payments that the ledger says were made through the platform.
 
-    Also returns the uncertain ones, as pairs of visit and cents.
+    Also returns the bonuses that were sent and are not confirmed, as pairs of visit id and cents.
     """
     remembered = {visit.id for visit in visits.values()}
     of_platform = Worker.platform == study.config.platform.name
@@ -324,19 +335,19 @@ def _remove_agreed(ours: list[BookItem], theirs: list[BookItem]) -> None:
 def _match_pairs(
     ours: list[BookItem],
     theirs: list[BookItem],
-    place: Callable[[BookItem], object],
+    owner_of: Callable[[BookItem], object],
     may_pair: Callable[[BookItem, BookItem], bool],
 ) -> None:
     """Remove pairs of items that are the same payment.
 
-    They have the same kind, cents and `place`. `place` maps an item to its visit or worker, and `may_pair` says whether
-    two items may be matched.
+    They have the same kind, cents and owner. `owner_of` maps an item to its visit or worker, and `may_pair` says
+    whether two items may be matched.
     """
     waiting: dict[object, list[BookItem]] = defaultdict(list)
     for item in theirs:
-        waiting[item.kind, item.cents, place(item)].append(item)
+        waiting[item.kind, item.cents, owner_of(item)].append(item)
     for our_item in list(ours):
-        others = waiting[our_item.kind, our_item.cents, place(our_item)]
+        others = waiting[our_item.kind, our_item.cents, owner_of(our_item)]
         their_item = next((item for item in others if may_pair(our_item, item)), None)
         if their_item is not None:
             others.remove(their_item)
@@ -356,7 +367,7 @@ def _describe_ledger_item(item: BookItem, platform: Platform) -> str:
 def _describe_platform_item(item: BookItem, platform: Platform, doubtful: set[tuple[int | None, int]]) -> str:
     """Explain a payment that only the platform has.
 
-    `doubtful` has the uncertain payouts, as pairs of visit and cents.
+    `doubtful` has the bonuses that were sent and are not confirmed, as pairs of visit id and cents.
     """
     if item.worker_id is None:
         return f"{platform.title} paid somebody who is not known here"

@@ -45,7 +45,10 @@ class ProlificStandIn:
         self.lock = threading.Lock()
 
     def arrives(self, number: int, visit: int = 0) -> dict[str, str]:
-        """Open a submission, and return the parameters of the participant's link."""
+        """Open a submission, and return the parameters of the participant's link.
+
+        `number` is the participant's number, `visit` counts their visits from 0.
+        """
         person = f"5f{number:022d}"
         session = self.session(number, visit)
         submission: dict[str, Any] = {"id": session, "study_id": STUDY, "participant": person, "status": "ACTIVE"}
@@ -54,7 +57,10 @@ class ProlificStandIn:
         return {"PROLIFIC_PID": person, "STUDY_ID": STUDY, "SESSION_ID": session}
 
     def session(self, number: int, visit: int = 0) -> str:
-        """Id of the submission of a participant's visit."""
+        """Id of the submission of a participant's visit.
+
+        `visit` counts from 0.
+        """
         return f"{60 + visit}{number:022d}"
 
     def ends(self, session: str, status: str) -> None:
@@ -90,7 +96,10 @@ class ProlificStandIn:
         self.to_show.clear()
 
     def do(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Carry out an API call, and return its status and answer."""
+        """Carry out an API call, and return its status and answer.
+
+        The status is 404 for calls and ids that it does not know.
+        """
         bare_path, _, _ = path.partition("?")
         parts = bare_path.strip("/").split("/")
         with self.lock:

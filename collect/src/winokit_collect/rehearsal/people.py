@@ -47,7 +47,10 @@ class VisitTimes:
 
 @dataclass
 class Rehearsed:
-    """Counts of everything that the made-up people did in a rehearsal."""
+    """Counts of everything that the made-up people did in a rehearsal.
+
+    `written` counts the pairs of twins that were taken.
+    """
 
     times: dict[int, VisitTimes] = field(default_factory=dict)
     """Times of each person, by their number."""

@@ -75,7 +75,11 @@ class MoneyPlayed:
 
 @dataclass(frozen=True)
 class HourPlayed:
-    """Hourly earnings of careful people in a rehearsal."""
+    """Hourly earnings of careful people in a rehearsal.
+
+    `minutes_a_visit` is the median time of a careful person in the study, over all their visits. `by_kind` has the
+    hourly pay in hundredths, by kind of task.
+    """
 
     minutes_a_visit: float
     hourly_cents: int
@@ -118,7 +122,10 @@ class PowerPlayed:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """All numbers of one rehearsal."""
+    """All numbers of one rehearsal.
+
+    `people` is how many arrived.
+    """
 
     title: str
     plan: RehearsalPlan
@@ -197,13 +204,15 @@ def seconds_of(folder: Path, db: str | None = None) -> dict[str, float]:
     return seconds
 
 
-def _copy_study(folder: Path, place: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan) -> int:
-    """Copy a study's settings and texts, for a smaller study in `place`.
+def _copy_study(
+    folder: Path, copy_folder: Path, config: StudyConfig, books: ProlificStandIn, plan: RehearsalPlan
+) -> int:
+    """Copy a study's settings and texts, for a smaller study in `copy_folder`.
 
     The copy uses the stand-in as its platform. The adversary and its bonus are left out. Returns the number of problems
     that the real study will have.
     """
-    shutil.copytree(folder, place, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    shutil.copytree(folder, copy_folder, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     sections = config.model_dump(mode="json", by_alias=True)
     reward = str(config.platform.base_reward)
     platform_keys = {"base_reward": reward, "tasks_per_visit": config.platform.tasks_per_visit}
@@ -217,18 +226,18 @@ def _copy_study(folder: Path, place: Path, config: StudyConfig, books: ProlificS
         if sections[section]["data"]:
             dataset = imported_dataset(folder, config)
             problem_count = len(dataset)
-            write(draw_groups(dataset, 2 * plan.pairs, plan.seed), place / DATA)
+            write(draw_groups(dataset, 2 * plan.pairs, plan.seed), copy_folder / DATA)
             sections[section]["data"] = DATA
     smaller_config = parse_config(sections)
-    (place / FILE).write_text(render_config(smaller_config), "utf-8")
-    consent_path = place / config.consent
+    (copy_folder / FILE).write_text(render_config(smaller_config), "utf-8")
+    consent_path = copy_folder / config.consent
     consent = consent_path.read_text("utf-8").replace(FILL_IN, "filled in")
     consent_path.write_text(consent, "utf-8")
     return problem_count
 
 
-def _open_copy(place: Path, clock: RehearsalClock) -> Study:
-    return Study.open(place, f"sqlite:///{place / DATABASE}", clock=clock)
+def _open_copy(copy_folder: Path, clock: RehearsalClock) -> Study:
+    return Study.open(copy_folder, f"sqlite:///{copy_folder / DATABASE}", clock=clock)
 
 
 @contextmanager

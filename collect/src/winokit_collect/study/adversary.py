@@ -110,7 +110,8 @@ class Adversary:
         """Load the model and evaluate it on the bundled pairs.
 
         Called when the server starts, so that no writer waits for it. The result is stored in the study's database and
-        used until the model or the scoring changes. Errors of the model are raised.
+        used until the model or the scoring changes. Errors of the model are raised. Does nothing if the study has no
+        model.
         """
         if not self.spec:
             return
@@ -151,6 +152,7 @@ class Adversary:
         return evaluation.revision == revision and evaluation.scoring == self.scoring
 
     def _load_model(self) -> Model:
+        """Load the model, once."""
         with self._lock:
             self._model = self._model or load_model(self.spec)
         return self._model
@@ -262,10 +264,10 @@ def ask(study: Study, fields: Mapping[str, Any]) -> AdversaryVerdict | None:
 def tries_left(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, take: bool = False
 ) -> int | None:
-    """Number of versions of a pair that a writer may still show the model.
+    """Number of versions that a writer may still show the model.
 
     None if the study sets no limit. With `take`, a complete version that was not shown before uses one up: -1 means
-    that none was left for it.
+    that none was left for it. A version is the texts, candidates and pronoun.
     """
     most = study.config.adversary.tries
     if not most:

@@ -97,7 +97,9 @@ def restore_backup(folder: Path, path: Path, db: str | None = None) -> tuple[Bac
     """Restore a study from a backup.
 
     Returns the backup, and the folder into which the replaced files were moved, or None if nothing was replaced. The
-    server must be stopped. Files of the study that the backup does not have stay.
+    server must be stopped. Files of the study that the backup does not have stay. `db` is the URL of the database to
+    fill, None for the usual one (`database_url`) by the backup's settings. Raises BadInput if the backup is damaged, or
+    the database in use.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     aside = folder / BACKUPS / f"before-restore-{stamp}"
@@ -332,7 +334,11 @@ def _move_aside(folder: Path, files: Path, database: Path | None, aside: Path) -
 
 
 def _refuse_in_use(database: Path) -> None:
-    """Raise BadInput if a server has the SQLite database open."""
+    """Raise BadInput if a server has the SQLite database open.
+
+    To find out, its journal mode is set to DELETE, so that its log is emptied into the database and removed. A file
+    that is missing, or no database, is not refused.
+    """
     if not database.exists():
         return
     with closing(sqlite3.connect(database, timeout=1)) as opened:

@@ -22,7 +22,10 @@ NotBlank = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)
 
 
 class Topic(BaseModel):
-    """A topic to write about, with words to choose an anchor from."""
+    """A topic to write about, with words to choose an anchor from.
+
+    The anchor is a word that both twins must contain.
+    """
 
     topic: NotBlank
     domain: Literal["social", "physical", "either"] = "either"

@@ -41,7 +41,10 @@ class DawidSkeneFit:
 
     @property
     def reliability(self) -> Any:
-        """Probability that each judge makes the true choice."""
+        """Probability that each judge makes the true choice.
+
+        Each possible true choice counts by its share of the items (`priors`).
+        """
         says_so = np.diagonal(self.errors, axis1=1, axis2=2)
         return says_so @ self.priors
 
@@ -57,7 +60,7 @@ def fit_dawid_skene(
     """Fit Dawid and Skene's model to votes.
 
     The three sequences are parallel: vote i is on `items[i]`, by `judges[i]`, for `choices[i]`, all numbers from 0.
-    `choice_count` is needed if some possible choices may never have been made.
+    `choice_count` is needed if some possible choices may never have been made. At most `iterations` rounds are made.
 
     >>> fit = fit_dawid_skene([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3, [0, 0, 0, 1, 1, 0, 1, 1, 0])
     >>> fit.labels.tolist(), fit.reliability.round(2).tolist()

@@ -124,7 +124,11 @@ def _read_problems(study: Study) -> tuple[Sequence[ProblemRow], dict[int | None,
 
 
 def _write_problems(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts, folder: Path, done: Exported) -> None:
-    """Write the problems that workers wrote, valid ones and others apart."""
+    """Write the problems that workers wrote, valid ones and others apart.
+
+    Without votes on validity, all count as valid that no requester has turned down. Withdrawn ones are among the
+    others.
+    """
     card_name = re.sub(r"\W+", "-", study.config.title.casefold()).strip("-") or "study"
     card = Card(card_name, title=study.config.title, language=study.config.language)
     chosen = []
@@ -229,7 +233,7 @@ def archive(study: Study) -> bytes:
 def with_group_names(study: Study, rows: Sequence[ProblemRow], verdicts: Verdicts) -> list[Problem]:
     """Export problems, with a group name for each complete pair.
 
-    A problem without its twin has no group.
+    A problem without its twin has no group. Both must be among `rows`.
     """
     problems = {row.id: exported_problem(study, row, verdicts) for row in rows}
     groups = grouped((row.group_id, row.id) for row in rows)
@@ -332,7 +336,10 @@ def _write_ledger(study: Study, path: Path, done: Exported) -> None:
 
 
 def exported_problem(study: Study, row: ProblemRow, verdicts: Verdicts) -> Problem:
-    """Make a stored problem ready for export, with labels and provenance."""
+    """Make a stored problem ready for export, with labels and provenance.
+
+    An imported problem's own labels for the questions that were asked are moved to `reference` in the provenance.
+    """
     problem = to_problem(row, study.config.language)
     provenance: dict[str, Any] = {"study": study.config.title}
     if row.author is not None and row.submission is not None:
@@ -495,8 +502,8 @@ def moment(at: datetime) -> str:
 def majority(row: ProblemRow, votes: list[Vote], asked: int) -> Prediction:
     """The majority choice of votes as a prediction.
 
-    Its scores are shares of the votes. `asked` is the number of votes that were asked for. A tie is an abstention, and
-    so are votes that all say "cannot tell".
+    Its scores are shares of the votes for a candidate. `asked` is the number of votes that were asked for, and only
+    named in the prediction. A tie is an abstention, and so are votes that all say "cannot tell".
     """
     cast = [vote.choice for vote in votes if vote.choice is not None]
     identity = (row.family, row.variant, "people", f"majority-of-{asked}")

@@ -50,7 +50,8 @@ def create(
     """Create an invite link for new workers, valid for `days`.
 
     Without `days`, as long as the study's settings say. With the code of a `worker`, the link lets that worker in again
-    once, for example on another device. Raises NotNow if the study is closed.
+    once, for example on another device. Raises NotNow if the study is closed. `uses` is how many workers the link lets
+    in, at least 1. With a `worker`, `label` and `uses` are ignored.
     """
     if study.why_closed:
         raise NotNow(study.why_closed)
@@ -81,8 +82,9 @@ def create(
 def claim(study: Study, token: str, *, browser: str | None = None) -> Worker:
     """Use an invite link, and return the worker whom it lets in.
 
-    That is a new worker, or the one for whom the link was made. Raises LinkExpired if the link is used up, revoked or
-    too old. `browser` identifies the browser, None if that is unknown.
+    That is a new worker, or the one for whom the link was made, whose earlier personal link then ends. Raises
+    LinkExpired if the link is used up, revoked or too old, NotAllowed if it is forged, and NotNow if the study is
+    closed. `browser` identifies the browser, None if that is unknown.
     """
     with study.store.write() as session:
         invite = _find_invite(study, session, token)
@@ -115,7 +117,8 @@ def browser_hash(study: Study, browser: str | None) -> str | None:
 def look(study: Study, token: str) -> Invite:
     """Find the invite of a link without using it.
 
-    Raises LinkExpired if the link cannot be used any more.
+    Raises LinkExpired if the link cannot be used any more, NotAllowed if it is forged, and NotNow if the study is
+    closed.
     """
     with study.store.read() as session:
         invite = _find_invite(study, session, token)
@@ -182,7 +185,7 @@ def revoke(study: Study, invite_id: str, actor: str) -> None:
 def _find_invite(study: Study, session: Session, token: str) -> Invite:
     """Find the invite that a link's token names.
 
-    Raises NotAllowed if the token is forged.
+    Raises NotAllowed if the token is forged, and NotNow if the study is closed.
     """
     if study.why_closed:
         raise NotNow(say("refusals.not_open"))

@@ -82,7 +82,8 @@ def settle_fooling(session: Session, study: Study, row: ProblemRow) -> None:
 def bonus(study: Study, code: str, cents: int, note: str, actor: str) -> None:
     """Add a bonus for a worker to the ledger.
 
-    A negative amount is a correction. Raises Incomplete if the amount is 0 or too large.
+    A negative amount is a correction. Raises Incomplete if the amount is 0 or too large. Raises NotFound for an unknown
+    code.
     """
     if not cents or abs(cents) > MOST_CENTS:
         raise Incomplete({"cents": f"an amount up to {MOST_CENTS / 100:,.2f} expected"})

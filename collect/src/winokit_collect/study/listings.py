@@ -30,7 +30,10 @@ IN_DETAIL = (*_WITH_VOTES, selectinload(ProblemRow.submission), selectinload(Pro
 
 @dataclass(frozen=True)
 class ListingPage(Generic[T]):
-    """One page of a list, with the totals of rows and pages."""
+    """One page of a list, with the totals of rows and pages.
+
+    `total` counts all rows, `pages` all pages. `number` is this page's, from 1.
+    """
 
     rows: Sequence[T]
     total: int
@@ -54,7 +57,8 @@ def problems(
     """One page of the problems that pass a filter, newest first.
 
     Authors and votes are loaded with them. A filter that is empty lets everything through. `status` is one of STATUSES,
-    `author` the code of a worker, `text` a part of the problem's text.
+    `author` the code of a worker, `text` a part of the problem's text. Status `flagged` means that a worker has made a
+    remark on it. Pages are counted from 1.
     """
     conditions = _filter_problems(study, status=status, domain=domain, origin=origin, author=author, text=text)
     return page_of(study, ProblemRow, conditions, [ProblemRow.id.desc()], page, per_page, _WITH_VOTES)
@@ -64,7 +68,8 @@ def next_to_decide(study: Study, *, before: int | None = None, **wanted: str) ->
     """Newest problem that passes a filter and has no requester's decision.
 
     Returns the problem, or None, and the number of such problems. `before` is the number of the problem shown last:
-    problems with higher numbers come again only after all others. `wanted` has the filters of `problems`.
+    problems with higher numbers come again only after all others. `wanted` has the filters of `problems`. Withdrawn
+    problems are left out.
     """
     last = select(Adjudication.valid).where(Adjudication.problem_id == ProblemRow.id).order_by(Adjudication.id.desc())
     is_undecided = last.limit(1).scalar_subquery().is_(None)
@@ -121,7 +126,7 @@ def _filter_status(status: str) -> list[ColumnElement[bool]]:
 def problem(study: Study, problem_id: int) -> tuple[ProblemRow, Sequence[ProblemRow]]:
     """Read one problem with its votes, submission and decisions, and its twins.
 
-    Raises NotFound if there is none with this number.
+    Twins are the other problems of its group in the same variant. Raises NotFound if there is none with this number.
     """
     with study.store.read() as session:
         stored_row = session.get(ProblemRow, problem_id, options=IN_DETAIL)

@@ -108,7 +108,11 @@ def blocked_votes(study: Study) -> dict[str, int]:
 
 
 def unblock(study: Study, code: str, actor: str) -> None:
-    """Let a blocked worker work again."""
+    """Let a blocked worker work again.
+
+    Whatever their state was, they are active again. Work that was discarded stays so. Raises NotNow if they have
+    withdrawn.
+    """
     with study.store.write() as session:
         worker = _find_present_worker(session, code)
         worker.state = schema.ACTIVE
@@ -120,7 +124,8 @@ def unblock(study: Study, code: str, actor: str) -> None:
 def discard(study: Study, submission_id: int, why: str, actor: str) -> None:
     """Discard a submission, so that somebody else is asked instead.
 
-    It stays stored and paid, but no longer counts. `why` is the reason that its worker reads.
+    It stays stored and paid, but no longer counts. `why` is the reason that its worker reads. Does nothing if it does
+    not count already.
     """
     with study.store.write() as session:
         row = session.get(schema.Submission, submission_id, with_for_update=True)
@@ -243,9 +248,10 @@ def withdraw(study: Study, code: str, actor: str) -> Withdrawal:
 
 
 def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
-    """Delete the identity of a withdrawn worker, unless something is owed to them.
+    """Delete a withdrawn worker's identity, unless something is owed to them.
 
-    Returns whether nothing ties the worker's code to a person any more.
+    Returns whether nothing ties the worker's code to a person any more. Nothing is deleted for a worker who has not
+    withdrawn.
     """
     if worker.state != schema.WITHDRAWN or session.scalar(_select_open_cents(worker.id)):
         return session.get(schema.Identity, worker.id) is None
@@ -257,7 +263,7 @@ def forget_if_paid(session: Session, worker: schema.Worker) -> bool:
 def _select_open_cents(worker_id: int) -> Select[int]:
     """Query of the amount not yet paid to a worker.
 
-    Null if they earned nothing.
+    Null if there is no such line of the ledger, however much they earned and were paid.
     """
     is_open = (schema.Payment.worker_id == worker_id, schema.Payment.settled_at.is_(None))
     return select(func.sum(schema.Payment.cents)).where(*is_open)
@@ -266,7 +272,8 @@ def _select_open_cents(worker_id: int) -> Select[int]:
 def _erase_work(session: Session, worker_id: int) -> tuple[int, int]:
     """Delete a worker's votes, texts, drafts and remarks.
 
-    Others' remarks on the texts are deleted too. Returns the numbers of votes and of texts.
+    Their problems stay as rows with a placeholder as text. Others' remarks on the texts, and the worker's quiz answers
+    and signals, are deleted too. Returns the numbers of votes and of texts.
     """
     erase = update(schema.ProblemRow).where(schema.ProblemRow.author_id == worker_id).values(ERASED)
     texts = session.execute(erase.returning(schema.ProblemRow.id)).all()

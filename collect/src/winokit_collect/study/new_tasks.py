@@ -75,7 +75,7 @@ def _add_topics(study: Study, wanted: int) -> None:
 def domain_at(rank: int, social_share: float) -> str:
     """Domain (social or physical) of the writing task at a rank.
 
-    The share of social tasks up to any rank is as near as possible to `social_share`.
+    The share of social tasks up to any rank is as near as possible to `social_share`. Ranks are counted from 0.
 
     >>> [domain_at(rank, 0.5) for rank in range(4)]
     ['physical', 'social', 'physical', 'social']
@@ -140,7 +140,7 @@ def add_judgements(session: Session, study: Study, row: schema.ProblemRow, probl
 def imported_dataset(folder: Path, config: StudyConfig) -> Dataset:
     """Load the dataset that the study's people solve or judge.
 
-    It is cut to the study's `limit`.
+    A dataset to solve is cut to the study's `limit`, one to judge is not.
     """
     name = config.judge.data or config.evaluate.data
     limit = 0 if config.judge.data else config.evaluate.limit
@@ -212,7 +212,7 @@ def evaluation_problems(dataset: Dataset, variants: Sequence[str]) -> tuple[list
     """Make the (variant, problem) pairs that people are asked to solve.
 
     Also returns notes on problems of which a variant could not be made. A variant's problem has its original's id in
-    `provenance["of"]`.
+    `provenance["of"]`. Raises BadInput if no problem is left.
     """
     shown_problems: list[tuple[str, Problem]] = []
     notes: list[str] = []

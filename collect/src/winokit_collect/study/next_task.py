@@ -93,8 +93,8 @@ def find_free_task(
 def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int) -> dict[str, tuple[int, int, int]]:
     """Count the tasks a worker could get, has had, and has now.
 
-    Three numbers for each kind. The first number is counted up to `most`. Kinds whose quiz the worker has failed for
-    good are left out.
+    Three numbers for each kind. The first is counted up to `most`, the second has no tasks that expired, the third is 0
+    or 1. Kinds whose quiz the worker has failed for good are left out.
     """
     kinds = config.tasks.kinds
     query = _build_counts(tuple(_read_query_options(config, kind) for kind in kinds), most)
@@ -110,8 +110,8 @@ def count_tasks(session: Session, config: StudyConfig, worker_id: int, most: int
 def is_gold_turn(study: Study, worker_id: int, kind: str, had: int) -> bool:
     """Whether a worker gets a gold question next.
 
-    `had` is the number of tasks of the kind that they have had. Drawn with the study's secret, so that nobody can
-    foresee it.
+    A gold question is one with a known answer. `had` is the number of tasks of the kind that they have had. Drawn with
+    the study's secret, so that nobody can foresee it. Never for writing.
     """
     if kind not in schema.VOTES:
         return False

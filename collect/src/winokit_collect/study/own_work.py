@@ -40,9 +40,9 @@ class OwnText(NamedTuple):
 
 
 def pairs(study: Study, worker_id: int, page: int) -> ListingPage[tuple[Submission, list[OwnText]]]:
-    """One page of the pairs that a worker has handed in, newest first.
+    """One page of a worker's submitted pairs, newest first.
 
-    Each row is the submission and its two texts with their states.
+    Each row is the submission and its two texts with their states. Pages are counted from 1.
     """
     conditions = (Submission.worker_id == worker_id, Submission.kind == schema.WRITE)
     problems = selectinload(Submission.written)
@@ -101,10 +101,11 @@ def _list_reasons(study: Study, row: ProblemRow) -> tuple[str, ...]:
 def own_pay(
     study: Study, worker_id: int
 ) -> tuple[Sequence[Row[str, int, int, int, int]], Sequence[Row[int, datetime | None]]]:
-    """A worker's earnings by reason, and the last payouts to them, newest first.
+    """A worker's earnings by reason, and their last payouts, newest first.
 
     Rows of the earnings have `reason`, `lines`, `cents`, `paid_cents` and `under_way_cents` (part of a payout that is
-    not finished). Rows of the payouts have `cents` and `settled_at`.
+    not finished). Rows of the payouts have `cents` and `settled_at`. Deductions of what a platform paid for a visit are
+    left out of both. Lines settled at the same moment are one payout.
     """
     cents = func.sum(Payment.cents)
     is_paid = Payment.settled_at.is_not(None)
@@ -124,8 +125,8 @@ def own_pay(
 def remark(study: Study, worker_id: int, token: str, fields: Mapping[str, str]) -> None:
     """Store a worker's remark on the problem that they are judging.
 
-    `token` names the lease. The remark replaces an earlier one under the same lease. Raises Incomplete without a
-    reason.
+    `token` names the lease. The remark replaces an earlier one under the same lease. A text without a reason gets the
+    reason `other`. Raises Incomplete without either, or for an unknown reason.
     """
     text = " ".join(fields.get("comment", "").split())[:LONGEST_REMARK]
     reason = fields.get("reason") or ("other" if text else "")

@@ -26,7 +26,10 @@ UNSEEN = {"synchronize_session": False}
 
 @dataclass(frozen=True)
 class PilotRemoval:
-    """Numbers of rows removed with a pilot, and the amount written off."""
+    """Numbers of rows removed with a pilot, and the amount written off.
+
+    `submissions` includes those of others that judged the pilot's texts.
+    """
 
     workers: int
     submissions: int
@@ -35,7 +38,10 @@ class PilotRemoval:
 
 
 def count_people(study: Study) -> int:
-    """Number of pilot workers whose data can be removed."""
+    """Number of pilot workers whose data can be removed.
+
+    Those who have withdrawn, or were removed before, are left out.
+    """
     with study.store.read() as session:
         return session.scalar(select(func.count()).where(Worker.pilot, Worker.state != schema.WITHDRAWN)) or 0
 

@@ -48,7 +48,10 @@ SPARING = 20
 
 @dataclass(frozen=True)
 class KindProgress:
-    """Progress, pay and time of one kind of task."""
+    """Progress, pay and time of one kind of task.
+
+    `asked`, `accepted` and `held` are places in tasks, gold questions left out. `cents` is what was earned so far.
+    """
 
     kind: str
     asked: int
@@ -67,7 +70,10 @@ class KindProgress:
 
 @dataclass(frozen=True)
 class StudyDay:
-    """Number of submissions by kind and pay of one day (UTC)."""
+    """Number of submissions by kind and pay of one day (UTC).
+
+    `cents` is what was added to the ledger.
+    """
 
     date: str
     submissions: dict[str, int]
@@ -115,7 +121,10 @@ class StudySnapshot:
 
     @property
     def done(self) -> float:
-        """Share of the submissions asked for that have been accepted."""
+        """Share of the submissions asked for that have been accepted.
+
+        1 if none are asked for.
+        """
         asked_count = sum(kind.asked for kind in self.kinds)
         return sum(kind.accepted for kind in self.kinds) / asked_count if asked_count else 1.0
 
@@ -123,7 +132,8 @@ class StudySnapshot:
         """Share of pairs on which the adversary errs, with its interval.
 
         Returns the share and the 95 % interval: (share, low, high). Of all pairs that it answered. If `validated`, the
-        share of pairs that people judged which fool it and are valid.
+        share of pairs that people judged which fool it and are valid. There must be at least one such pair. The
+        adversary is the model that writers try to fool.
         """
         all_pairs = (self.fooled, self.asked_adversary)
         judged = (self.validly_fooled, self.judged_adversary)
@@ -132,7 +142,10 @@ class StudySnapshot:
         return fooled / of, interval.low, interval.high
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers as plain data, for scripts and charts."""
+        """All numbers as plain data, for scripts and charts.
+
+        The moment (`at`) is left out.
+        """
         values = dict(vars(self))
         del values["at"]
         for name in ("kinds", "days", "agreement"):
@@ -299,7 +312,10 @@ def _count_values(session: Session, column: Any, *where: ColumnElement[bool]) ->
 
 
 def _count_problems(session: Session) -> dict[str, int]:
-    """Count the written problems by state and by agreement of their votes."""
+    """Count the written problems by state and by agreement of their votes.
+
+    `written` counts all of them. Withdrawn ones have no other state, and no agreement.
+    """
     counts = dict.fromkeys(("written", "valid", "invalid", "open", "withdrawn"), 0)
     agreements: Counter[str] = Counter()
     columns = (ProblemRow.withdrawn, ProblemRow.valid, ProblemRow.agreement)
@@ -523,4 +539,5 @@ def _format_time(of: KindProgress | WorkerQuality) -> str:
 
 
 def _format_money(cents: int, now: StudySnapshot) -> str:
+    """Write an amount in hundredths, with the study's currency."""
     return f"{cents / 100:,.2f} {now.currency}"

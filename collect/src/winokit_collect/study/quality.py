@@ -253,7 +253,10 @@ class DawidSkene:
 
 
 def agreement_now(study: Study, session: Session) -> list[QuestionAgreement]:
-    """Measure the agreement on every question, over tasks with all their votes."""
+    """Measure the agreement on every question, over tasks with all their votes.
+
+    Votes on gold questions and doubted votes are left out.
+    """
     values: dict[str, Sequence[Any]] = dict.fromkeys(("equally_plausible", "local_decides"), (True, False))
     values["choice"] = _list_choices(session)
     answer_names = []
@@ -312,7 +315,7 @@ def _compute_agreement(kind: str, question: str, tables: Counter[tuple[int, ...]
 def dawid_skene(study: Study, kind: str, *, iterations: int = 100) -> DawidSkene:
     """Estimate answers and reliability of workers from all votes of a kind.
 
-    Raises BadInput if there are no votes yet.
+    Raises BadInput if there are no votes yet. Votes that say "cannot tell" are left out, and so is gold.
     """
     query = select(ProblemRow.public_id, Worker.code, Vote.choice).join(ProblemRow, ProblemRow.id == Vote.problem_id)
     query = query.join(Worker, Worker.id == Vote.worker_id)

@@ -252,7 +252,10 @@ class SettingsVersion(Numbered):
 
 
 class QuizAttempt(Numbered):
-    """One attempt of a worker at the quiz."""
+    """One attempt of a worker at the quiz.
+
+    `answers` are indexes of options from 0, `share` is that of the right ones.
+    """
 
     __tablename__ = "quiz_attempts"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)
@@ -289,7 +292,10 @@ class LoginFailure(Numbered):
 
 
 class Invite(Base):
-    """An invite link, with its number of uses and its expiry."""
+    """An invite link, with its number of uses and its expiry.
+
+    `worker_id` is the worker whom it lets in again, null for a link for new workers.
+    """
 
     __tablename__ = "invites"
     id: Mapped[str] = mapped_column(sa.String(32), primary_key=True)
@@ -315,7 +321,8 @@ class Group(Numbered):
 class ProblemRow(Numbered):
     """A problem as it is stored.
 
-    `to_problem` makes a Problem of it.
+    `to_problem` makes a Problem of it. `origin` is `written`, `imported` or `gold`. `variant` is `original`, or the
+    name of the change that was made to its text.
     """
 
     __tablename__ = "problems"
@@ -365,7 +372,8 @@ PROBLEM_COLUMNS = ("before", "after", "candidates", "answer", "pronoun", "query"
 def to_row(problem: Problem, origin: str, at: datetime, variant: str = "original", **columns: Any) -> ProblemRow:
     """Make a database row of a problem.
 
-    `columns` has further columns by name. A variant gets its original's id as `family`.
+    `at` is the time at which it was made. `columns` has further columns by name. A variant gets its original's id as
+    `family`.
     """
     stored = {name: getattr(problem, name) for name in PROBLEM_COLUMNS}
     stored["candidates"] = list(problem.candidates)
@@ -537,7 +545,10 @@ class Vote(Numbered):
 
 
 class Event(Numbered):
-    """A signal from a task's page, such as a paste."""
+    """A signal from a task's page, such as a paste.
+
+    For a paste, `amount` is the number of characters.
+    """
 
     __tablename__ = "events"
     worker_id: Mapped[int] = mapped_column(sa.ForeignKey("workers.id"), index=True)

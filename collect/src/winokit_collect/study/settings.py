@@ -27,7 +27,10 @@ Check = Callable[[Session, Study, Changes], str]
 
 
 def settings_of(config: StudyConfig) -> dict[str, Any]:
-    """The settings of a study, by dotted names such as pay.write."""
+    """The settings of a study, by dotted names such as pay.write.
+
+    The database's URL is left out, since it may have a password.
+    """
     sections = config.model_dump(by_alias=True, exclude=NOT_KEPT)
     settings: dict[str, Any] = {}
     for name, value in sections.items():
@@ -64,7 +67,8 @@ def compare_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[
 def keep_settings(study: Study) -> None:
     """Store the study's settings as a new version if they have changed.
 
-    Raises BadInput if data in the database does not allow a change.
+    `study.settings_id` is set to the number of the version in force. Raises BadInput if data in the database does not
+    allow a change.
     """
     settings = settings_of(study.config)
     with study.store.read() as session:
@@ -80,9 +84,9 @@ def keep_settings(study: Study) -> None:
 
 
 def note_settings(study: Study) -> None:
-    """Compare study.toml with the stored settings, for a study that is only read.
+    """Compare study.toml with the stored settings, and note the differences.
 
-    Adds a note to `study.setting_notes` for each difference.
+    For a study that is only read. `study.setting_notes` is replaced by a note for each difference. Nothing is stored.
     """
     with study.store.read() as session:
         newest = _find_newest_version(session)
@@ -118,7 +122,10 @@ def rule_of(session: Session, study: Study, settings_id: int | None) -> str:
 
 
 def name_terminal_user() -> str:
-    """Name of the user who runs this command, for the audit log."""
+    """Name of whoever runs this command, for the audit log.
+
+    It is `terminal:` and the user's name, or `terminal` if that is unknown.
+    """
     try:
         return f"terminal:{getpass.getuser()}"[:80]
     except (KeyError, OSError, ImportError):  # an account without a name, as in a container
@@ -154,10 +161,15 @@ def _refuse_unsafe(session: Session, study: Study, changes: Changes) -> None:
 
 
 def _count_rows(session: Session, *conditions: Any) -> int:
+    """Number of rows that fulfil some conditions."""
     return session.scalar(select(func.count()).where(*conditions)) or 0
 
 
 def _check_currency(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another currency: the ledger has lines.
+
+    An empty text if there is none.
+    """
     if "pay.currency" not in changes:
         return ""
     lines = _count_rows(session, schema.Payment.id.is_not(None))
@@ -168,6 +180,10 @@ def _check_currency(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_language(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another language: problems are written.
+
+    An empty text if there is none.
+    """
     if "language" not in changes:
         return ""
     texts = _count_rows(session, schema.ProblemRow.origin == schema.WRITTEN)
@@ -178,6 +194,10 @@ def _check_language(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against dropping a kind of task: some were submitted.
+
+    An empty text if there is none.
+    """
     before, now = changes.get("tasks.kinds", ((), ()))
     for kind in before:
         if kind in now:
@@ -193,6 +213,10 @@ def _check_kinds(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_data(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another dataset or other variants: problems are imported.
+
+    An empty text if there is none.
+    """
     names = [name for name in ("judge.data", "evaluate.data", "evaluate.variants") if name in changes]
     if not names:
         return ""
@@ -204,6 +228,10 @@ def _check_data(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_platform(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against another platform: money is owed through the old one.
+
+    An empty text if there is none.
+    """
     if "platform.name" not in changes:
         return ""
     before, now = changes["platform.name"]
@@ -217,6 +245,10 @@ def _check_platform(session: Session, study: Study, changes: Changes) -> str:
 
 
 def _check_pay(session: Session, study: Study, changes: Changes) -> str:
+    """Reason against a lower price: workers have tasks at the old one.
+
+    An empty text if there is none.
+    """
     for kind, (before, now) in _find_lowered_prices(changes):
         is_unexpired = schema.Lease.expires_at > study.now()
         count = _count_rows(session, schema.Lease.kind == kind, schema.IS_LIVE, is_unexpired)

@@ -233,9 +233,10 @@ class Store:
             raise BadInput(f"{self.url.render_as_string()}: the database is damaged ({reason}); {RESTORE}")
 
     def _copy_before_migrating(self, connection: Connection, scripts: ScriptDirectory) -> None:
-        """Copy an older database before it is migrated, and tell the user where.
+        """Copy an older database before its migration, and tell the user where.
 
-        Raises CommandError if no migration knows its revision.
+        Does nothing if the database needs no migration, or is a temporary copy itself. Raises BadInput for an older
+        PostgreSQL database that is only to be read, and CommandError if no migration knows its revision.
         """
         revision = str(connection.scalar(text("SELECT version_num FROM alembic_version")))
         scripts.get_revision(revision)
@@ -270,7 +271,10 @@ def newest_revision() -> str:
 
 
 def _is_older(path: Path) -> bool:
-    """Whether an SQLite database is of an older revision and needs a migration."""
+    """Whether an SQLite database is of an older revision.
+
+    It then needs a migration. False if it is not a study's.
+    """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             (revision,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -297,7 +301,10 @@ def _copy_to_backups(path: Path, name: str) -> str:
 
 
 def copy_sqlite(path: Path, target: Path) -> None:
-    """Copy an SQLite database into a single file, even while in use."""
+    """Copy an SQLite database into a single file, even while in use.
+
+    Only the owner can read the copy.
+    """
     _keep_private(target)
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(target)) as copy:
         source.backup(copy)
@@ -316,7 +323,10 @@ def _copy_to_schema(connection: Connection, name: str) -> str:
 
 
 def retried(transaction: Callable[P, T]) -> Callable[P, T]:
-    """Decorator that repeats a transaction if PostgreSQL ended it because of a deadlock."""
+    """Decorator that repeats a transaction after a deadlock in PostgreSQL.
+
+    It is tried three times in all. Other errors are raised at once.
+    """
 
     @wraps(transaction)
     def done(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -366,7 +376,11 @@ def _is_writable(path: Path) -> bool:
 
 
 def _keep_private(path: Path) -> None:
-    """Create a database file that only its owner can read."""
+    """Make a database file readable by its owner only.
+
+    It is created if it is missing. SQLite's logs beside it are treated the same. Nothing is raised if that is not
+    possible.
+    """
     with suppress(OSError):  # If it cannot be made, SQLite says why.
         descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
         os.close(descriptor)

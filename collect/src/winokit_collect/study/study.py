@@ -170,7 +170,8 @@ class Study:
 
         Its database is migrated, its settings are stored, and missing tasks are added. The database is `db`, else
         $WINOKIT_COLLECT_DB, else the config's, else study.db in the folder. In a `pilot` the consent page may have
-        gaps, and workers who join are marked. With `to_read`, the database may be one that cannot be written.
+        gaps, and workers who join are marked. With `to_read`, the database may be one that cannot be written, and
+        settings that have changed are only noted.
         """
         from winokit_collect.study.new_tasks import prepare
         from winokit_collect.study.settings import keep_settings, note_settings
@@ -310,10 +311,10 @@ def database_url(folder: Path, db: str | None = None, settings: Path | None = No
 
 @owner_only()
 def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> None:
-    """Write the config and the texts of a new study into a folder.
+    """Write a new study's config and texts into a folder.
 
     The database is made when the study is first opened. Texts that exist already are kept. `db` is written into the
-    config, without its password.
+    config, without its password. Raises BadInput if there is a study already.
     """
     refuse_existing(folder)
     if db:
@@ -336,7 +337,10 @@ def write_folder(folder: Path, config: StudyConfig, db: str | None = None) -> No
 
 
 def content_files(config: StudyConfig) -> dict[str, str]:
-    """Bundled file for each text file of a study's folder, by name."""
+    """Bundled file for each text file of a study's folder, by name.
+
+    Keys are names in the study's folder, values those of the bundled files.
+    """
     bundled_names = {config.texts: TEXTS, config.guidelines: "guidelines.md", config.consent: "consent.md"}
     bundled_names |= {config.quiz: "quiz.toml", config.topics: "topics.jsonl", config.gold: "gold.jsonl"}
     for kind in config.tasks.kinds:

@@ -101,7 +101,10 @@ def look_again(study: Study, worker_id: int, token: str) -> HandedIn | None:
 def submit(
     study: Study, worker_id: int, token: str, fields: Mapping[str, Any], *, go_on: bool = False
 ) -> SubmissionReceipt:
-    """Hand in a task of any kind, as `submit_vote` or `submit_twins` do."""
+    """Hand in a task of any kind, as `submit_vote` or `submit_twins` do.
+
+    `go_on` is for votes, and ignored for twins.
+    """
     with study.store.read() as session:
         is_vote = leased_to(session, worker_id, token).problem_id is not None
     if is_vote:
@@ -337,8 +340,8 @@ def _check_correctable(
 def _describe_earlier_work(study: Study, session: Session, leased: Row[Any], submission: schema.Submission) -> HandedIn:
     """Describe a submission, and until when it can be corrected.
 
-    It can be for some minutes, by a worker who is still active, if no other worker was given the twins and no requester
-    has decided on them.
+    It can be for some minutes, by a worker who is still active, unless it was discarded, another worker was given the
+    twins, or a requester has decided on the problem.
     """
     until = submission.submitted_at + timedelta(minutes=study.config.tasks.correct_for)
     is_about = _is_about(leased, submission)
@@ -484,7 +487,8 @@ def _make_earlier_receipt(session: Session, submission: schema.Submission) -> Su
 def _occupy_slot(session: Session, leased: Row[Any]) -> tuple[str | None, bool]:
     """Take one of the task's places for a submission.
 
-    Returns the reason why there is none, or None, and whether it was the task's last place.
+    Returns the reason why it does not count, or None: the worker is blocked, or it came late and no place is free. Also
+    returns whether it was the task's last place.
     """
     # Also after its time, as long as nobody has ended it: then nobody else has the place.
     is_reserved = leased.state == schema.LIVE

@@ -227,7 +227,7 @@ def save_draft(study: Study, worker_id: int, token: str, fields: Mapping[str, st
 def note_events(study: Study, worker_id: int, token: str, events: Sequence[Mapping[str, Any]]) -> int:
     """Store signals from a task's page, such as pastes.
 
-    Unknown signals are dropped. Returns the number stored.
+    Unknown signals are dropped. Returns the number stored. Only the first MOST_EVENTS are looked at.
     """
     accepted_events = [event for event in events[:MOST_EVENTS] if event.get("kind") in EVENTS]
     with study.store.write(quick=True) as session:
@@ -284,7 +284,8 @@ def _expire_now_and_then(study: Study) -> None:
 def count_places(session: Session, task_id: int, *, reserved: int = 0, accepted: int = 0) -> Row[Any] | None:
     """Add to a task's counters of reserved places and accepted submissions.
 
-    Returns the row (accepted, asked), or None for a gold question, which has no counters.
+    A place is one of the submissions that the task asks for. Returns the row (accepted, asked) after that, or None for
+    a gold question, which has no counters.
     """
     return _COUNT.one(session, counted=task_id, more_reserved=reserved, more_accepted=accepted)
 

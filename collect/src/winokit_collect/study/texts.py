@@ -149,7 +149,10 @@ def _find_line_numbers(content: str) -> dict[str, int]:
 
 
 def _find_unfilled(line: str, built_in: str) -> str | None:
-    """Describe a placeholder that the built-in text does not have, or return None."""
+    """Describe a placeholder that the built-in text does not have.
+
+    Or a brace that is not closed. None if there is neither.
+    """
     valid_names = {name for _, name, _, _ in Formatter().parse(built_in) if name}
     try:
         placeholders = list(Formatter().parse(line))

@@ -83,13 +83,19 @@ class Verdicts:
         return self.rule or self.kept_rules[row.settings_id]
 
     def name_setting(self, row: ProblemRow) -> str:
-        """Rule of study.toml that applies to a problem's votes."""
+        """Rule of study.toml that applies to a problem's votes.
+
+        Dawid and Skene's rule is not among those, and the problem's own rule is named instead.
+        """
         if self.rule is None or self.rule == DAWID_SKENE:
             return self.kept_rules[row.settings_id]
         return AS_SETTING[self.rule]
 
     def find_valid(self, row: ProblemRow) -> bool | None:
-        """Whether a problem is valid, or None while votes are missing."""
+        """Whether a problem is valid, or None while votes are missing.
+
+        A requester's decision comes before the votes.
+        """
         if self.rule is None:
             return row.valid
         if row.decisions and row.decisions[0].valid is not None:

@@ -122,7 +122,10 @@ def _may_abstain(config: StudyConfig, kind: str) -> bool:
 
 
 def ballot_fields(kind: str, stored: Mapping[str, Any]) -> dict[str, str]:
-    """Convert a stored vote to the fields of its form."""
+    """Convert a stored vote to the fields of its form.
+
+    A chosen candidate is its index, "cannot tell" is `unsure`, anything else `yes` or `no`.
+    """
     fields = {}
     for name, value in stored.items():
         if value is not None:

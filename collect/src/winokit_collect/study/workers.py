@@ -48,7 +48,8 @@ _DONE = Prepared(_OWN_SUBMISSIONS.group_by(SUBMISSIONS.c.kind))
 class QuizResult:
     """Result of an attempt at the quiz.
 
-    `right` has one value per question. `attempts_left` is 0 if the quiz is passed.
+    `right` has one value per question. `attempts_left` is 0 if the quiz is passed, else the fewest left for any kind of
+    task that is not passed.
     """
 
     share: float
@@ -291,7 +292,11 @@ def quiz_for(study: Study, worker: Worker | Row[Any], kinds: Collection[str]) ->
 
 
 def must_qualify(study: Study, worker: Worker | Row[Any], kind: str) -> bool:
-    """Whether a worker still needs a quiz for a kind of task."""
+    """Whether a worker still needs a quiz for a kind of task.
+
+    False if they have passed or finally failed that quiz, and if no quiz by kind was decided for them yet: they take
+    their first one anyway (`step_of`).
+    """
     decided_kinds = worker.qualified_for
     if decided_kinds is None or kind in decided_kinds:
         return False
@@ -331,7 +336,8 @@ def take_quiz(study: Study, worker_id: int, answers: Sequence[int], kinds: Colle
     `kinds` are the kinds of task it is for, None for all. `answers` are indexes of options, in the order of the
     questions. Each kind is passed or failed separately. Failing the last attempt excludes the worker from that kind,
     and screens them out if no kind is left. Questions for all kinds are counted for the first of these kinds. The first
-    attempt is paid if the study pays for it.
+    attempt is paid if the study pays for it. Raises NotNow if no quiz is due, and Incomplete if the number of answers
+    is wrong.
     """
     with study.store.write() as session:
         worker = locked(session, worker_id)
@@ -412,7 +418,10 @@ def _pay_quiz(study: Study, session: Session, worker: Worker) -> None:
 
 
 def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
-    """A worker's earnings in cents, and their number of submissions by kind."""
+    """A worker's earnings in cents, and their number of submissions by kind.
+
+    Deductions of what a platform paid for a visit are left out of the earnings.
+    """
     with study.store.read() as session:
         earned_cents = _EARNED.scalar(session, me=worker_id) or 0
         counts = _DONE.all(session, me=worker_id)
@@ -422,7 +431,8 @@ def own_work(study: Study, worker_id: int) -> tuple[int, dict[str, int]]:
 def forget(study: Study, code: str, actor: str) -> None:
     """Delete a worker's identity on the platform.
 
-    Texts and votes stay, under the worker's code. Raises NotNow while a payout is in progress.
+    Texts and votes stay, under the worker's code. Raises NotNow while a payout is in progress, and NotFound if there is
+    no identity. What is still owed cannot be paid through the platform then.
     """
     with study.store.write() as session:
         under_way = schema.PayoutJob.state.in_(schema.UNDER_WAY)

@@ -105,7 +105,10 @@ class Twins:
 
 
 def form_fields(stored: Mapping[str, Any]) -> dict[str, str]:
-    """Convert stored twins to the fields of their form."""
+    """Convert stored twins to the fields of their form.
+
+    Answers are counted from 1 in the form, from 0 where they are stored.
+    """
     fields = {name: str(stored.get(name, "")) for name in FORM_FIELDS}
     for name in ("answer_1", "answer_2"):
         fields[name] = str(stored[name] + 1)
@@ -207,7 +210,8 @@ class WritingFeedback:
 
     `kept` says whether every hard rule is kept. Only then `warnings` lists possible mistakes, by rules that may be
     wrong (`twin_rules.SOFT`). `answered` says whether the writer has confirmed exactly these warnings. `ready` says
-    whether the twins can be handed in.
+    whether the twins can be handed in. `words` are the numbers of words of the two texts. `first` and `second` are the
+    texts in parts, `overlap` is the share of words they have in common, None until both are there.
     """
 
     def __init__(
@@ -254,8 +258,9 @@ def refuse_broken(
 ) -> Twins:
     """Read the twins of a form that keeps all rules.
 
-    Raises Incomplete with a message for each field that is missing or breaks a rule. `own_texts` has earlier texts of
-    the same submission, to which the twins may be similar.
+    Raises Incomplete with a message for each field that is missing or breaks a rule, and if there are warnings that the
+    writer has not confirmed. A confirmation is dropped if nothing is warned of. `own_texts` has earlier texts of the
+    same submission, to which the twins may be similar.
     """
     twins = read_twins(fields)
     if twins.missing:
@@ -340,7 +345,10 @@ def _check_candidates(twins: Twins, domain: str | None, pack: Language, language
 
 
 def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
-    """Yield the checks of the anchor word."""
+    """Yield the checks of the anchor word.
+
+    It is a word that both texts must contain.
+    """
     has_anchor = bool(twins.anchor)
     missing = twin_rules.anchor_present(twins.texts, twins.anchor)
     yield _make_check("anchor_present", "anchor", missing, all(twins.texts) and has_anchor)
@@ -372,7 +380,7 @@ def _make_check(name: str, field: str, broken: str | None, can_judge: bool, good
     """Make the check of a rule.
 
     `broken` is the message if the rule is broken, else None. `good` is the message if it is kept, by default its text
-    in the study's texts.
+    in the study's texts. If the rule cannot be judged yet, `broken` is ignored.
     """
     good = good or say(f"rules.{name}")
     if not can_judge:
@@ -407,7 +415,8 @@ def difference(one: str, other: str) -> tuple[tuple[WritingSpan, ...], tuple[Wri
 def special_words(one: str, other: str) -> tuple[str, str]:
     """The words in which two twins differ, without punctuation around them.
 
-    Empty for a text that only lacks a word of the other.
+    Several such words are joined, with dots between those that do not stand side by side. Empty for a text that only
+    lacks a word of the other.
     """
     first, second = difference(one, other)
     return _join_differing(first), _join_differing(second)
@@ -499,7 +508,8 @@ class EarlierText:
     def _encode_words(self, text: str, *, known_only: bool = False) -> str:
         """Encode each word as one character, for fast comparison.
 
-        With `known_only`, words of no earlier text share one character, and no character is used up for them.
+        With `known_only`, words of no earlier text share one character, and no character is used up for them. Otherwise
+        each new word gets a character of its own, which is remembered.
         """
         stripped = [word.strip(EDGES) for word in text.casefold().split()]
         words = [word for word in stripped if word]

@@ -72,7 +72,10 @@ def join(visit: Anybody, token: str) -> Response:
 
 @door.form("/return/{token}")
 def come_back(visit: Anybody, token: str) -> Response:
-    """Use a personal link, and sign the worker in."""
+    """Use a personal link, and sign the worker in.
+
+    A browser in which a worker is signed in already keeps that worker, whoever the link belongs to.
+    """
     worker = known_worker(visit.request)
     if worker is None:
         worker = invites.returning(visit.study, token)
@@ -206,7 +209,7 @@ def screening(visit: AWorker, fields: Fields) -> Response:
 def take_quiz(visit: AWorker, fields: Fields) -> Response:
     """Mark an attempt at the quiz.
 
-    The right answers are explained only when no attempt is left.
+    The right answers are explained once it is passed, or when no attempt is left.
     """
     # Workers qualify only for the kinds in the form, so that nobody gains by asking for fewer.
     named_kinds = fields.get("kinds", "").split()
@@ -254,7 +257,10 @@ def _show_quiz(visit: WorkerVisit, kinds: Sequence[str], answers: Mapping[str, s
 
 
 def _require_step(visit: WorkerVisit) -> None:
-    """Redirect a worker to their present step, if this page is another one."""
+    """Redirect a worker to their present step, if this page is another.
+
+    Raises NotNow for the consent page of a study that is closed.
+    """
     if visit.step == workers.CONSENT and visit.study.why_closed:
         raise NotNow(say("refusals.not_open"))
     if visit.request.scope["path"] != visit.next_path:

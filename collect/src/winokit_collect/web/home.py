@@ -50,7 +50,10 @@ def take_task(visit: AtWork, kind: str) -> Response:
 
 @router.form("/task/{token}/skip")
 def skip(visit: AtWork, token: Token) -> Response:
-    """Give a task back, and redirect to another one of its kind."""
+    """Give a task back, and redirect to another one of its kind.
+
+    A worker who has skipped too many is sent back to this one.
+    """
     kind = tasks.look(visit.study, visit.worker.id, token).kind
     try:
         tasks.give_back(visit.study, visit.worker.id, token)
@@ -80,7 +83,10 @@ def ballot(visit: AtWork, token: Token) -> Response:
 
 @router.form("/task/{token}/vote", *BALLOT)
 def vote(visit: AWorker, token: Token, fields: Fields) -> Response:
-    """Store a vote and redirect on, or show what is missing."""
+    """Store a vote and redirect on, or show what is missing.
+
+    On is the next task of this kind, else the worker's home or present step.
+    """
     try:
         receipt = submissions.submit_vote(visit.study, visit.worker.id, token, fields, go_on=True)
     except AlreadyHandedIn as error:

@@ -66,7 +66,10 @@ async def send(visit: APreview, token: str, what: str, fields: Fields) -> Respon
 
 
 def _answer_form(visit: PreviewVisit, token: str, what: str, fields: Mapping[str, str]) -> Response:
-    """Check a form of the preview. `what` says which one."""
+    """Check a form of the preview.
+
+    `what` says which one. A vote or twins that would be taken lead to the next task.
+    """
     study = visit.study
     leased = _make_task(study, token)
     try:

@@ -81,7 +81,10 @@ def queue(
 
 @router.form("/requester/queue/{number}/decide")
 def decide_in_queue(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
-    """Store a decision on a problem, and redirect to the next one."""
+    """Store a decision on a problem, and redirect to the next one.
+
+    A decision for `votes` leaves it to the votes. `kept` is the filter of the queue.
+    """
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = urlencode({**_parse_filter(kept), "after": number})
     return visit.go(f"/requester/queue?{query}", f"Problem {number}: {valid}.")
@@ -99,7 +102,7 @@ def problem(visit: ARequester, number: Number) -> Response:
 def decide(visit: ARequester, number: Number, valid: Decision, note: Text = "", kept: Text = "") -> Response:
     """Store a decision on a problem, or withdraw one.
 
-    `kept` is the filter of the list, which the next page keeps.
+    A decision for `votes` withdraws it. `kept` is the filter of the list, which the next page keeps.
     """
     moderation.adjudicate(visit.study, number, DECISIONS[valid], note, visit.requester.name)
     query = _join_filter(_parse_filter(kept))

@@ -34,7 +34,10 @@ class ImpatientProtocol(H11Protocol):
             self._update_deadline()
 
     def _update_deadline(self) -> None:
-        """Start the time limit while a request is incomplete, and stop it afterwards."""
+        """Start the time limit while a request is incomplete, else stop it.
+
+        A connection without a request counts as incomplete.
+        """
         waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waits and self._deadline is None:
             self._deadline = self.loop.call_later(SECONDS, self.transport.close)

@@ -57,7 +57,10 @@ def render(name: str, texts: StudyTexts, context: Mapping[str, Any]) -> str:
 
 
 def render_file(name: str, **context: Any) -> bytes:
-    """Render a page as a single file, with its styles."""
+    """Render a page as a single file, with its styles.
+
+    Its texts are the built-in English ones.
+    """
     styles = Markup((STATIC / "collect.css").read_text("utf-8"))  # ours, and not to be escaped
     return render(f"{name}.html.j2", BUILT_IN, {"styles": styles, **context}).encode()
 
@@ -112,7 +115,10 @@ def static_path(name: str) -> str:
 
 
 def number(value: float, spec: str = ",", texts: StudyTexts = BUILT_IN) -> str:
-    """Format a number with the separators of a language."""
+    """Format a number with the separators of a language.
+
+    `spec` is Python's format of the number, in which a comma separates thousands.
+    """
     marks = {",": texts.lines["formats.thousands"], ".": texts.lines["formats.decimal"]}
     return "".join(marks.get(mark, mark) for mark in format(value, spec))
 

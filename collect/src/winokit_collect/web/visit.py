@@ -96,7 +96,8 @@ class Visit:
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """Render a whole page, with the notice left for it.
 
-        An earlier redirect may have left one.
+        An earlier redirect may have left one, which is shown once. `problems` in the context has messages for the
+        fields of a form. A visitor without a cookie gets one.
         """
         raw = self.cookies.raw(self.request, self.role)
         new_cookie = None
@@ -214,7 +215,10 @@ class RequesterVisit(Visit):
 
 
 def known_worker(request: Request) -> Row[Any] | None:
-    """The worker who is signed in in this browser, or None."""
+    """The worker who is signed in in this browser, or None.
+
+    Also None if their sessions were ended, or began in a pilot that is over.
+    """
     match request.app.state.cookies.read(request, WORKER):
         case [str(code), int(version)]:
             try:

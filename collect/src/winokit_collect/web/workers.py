@@ -114,7 +114,10 @@ def invite(
     days: Annotated[int, whole(1, 3650)],
     label: Line = "",
 ) -> Response:
-    """Make invite links."""
+    """Make invite links.
+
+    `count` is the number of links, `uses` how many workers each lets in.
+    """
     for _ in range(count):
         invites.create(visit.study, label, uses=uses, days=days, actor=visit.actor)
     noun = "link" if count == 1 else "links"

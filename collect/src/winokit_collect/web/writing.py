@@ -131,8 +131,8 @@ def form_page(
 class ShownFeedback:
     """Feedback on a form, arranged as the page shows it.
 
-    `notes` has the messages by field, and `summary` is one line. `feedback` is None if a field is too long to be
-    checked.
+    `notes` has the messages by field, `kept` is the number of rules that are kept, and `summary` is one line.
+    `feedback` is None if a field is too long to be checked.
     """
 
     def __init__(self, study: Study, task: Row[Any], fields: Mapping[str, Any], before: HandedIn | None = None) -> None:
@@ -179,7 +179,10 @@ class ShownFeedback:
 
     @property
     def groups(self) -> list[tuple[str, list[tuple[WritingCheck, str]]]]:
-        """The rules with their messages, by the field they are shown at."""
+        """The rules with their messages, by the field they are shown at.
+
+        Fields are in the order of the page, those without rules left out.
+        """
         checks = self.feedback.checks if self.feedback else ()
         groups = []
         for field in WHERE:
