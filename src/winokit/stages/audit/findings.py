@@ -51,7 +51,8 @@ def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _explain_interval(row: Metric) -> str:
     """Remark on a score whose interval excludes chance without being significant.
 
-    Empty if the interval contains chance, or if one of them is missing.
+    Empty if the interval contains chance, or if one of them is missing. The caller makes sure that the score is not
+    significant.
     """
     if row.level is None or row.low is None or row.high is None:
         return ""
@@ -62,7 +63,8 @@ def _explain_interval(row: Metric) -> str:
 def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on how often chance would do as well.
 
-    It includes the number of problems that would tell. None without rows of luck.
+    It includes the number of problems that would tell. None without the row of luck, if right answers cannot change
+    places, or if all problems are undecided.
     """
     once = rows.find("luck", "all", "p_null")
     best = rows.find("luck", "all", "p_null_best_of_10")
@@ -92,7 +94,7 @@ def _say_problems_needed(rows: MetricRows) -> str:
 def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on groups that are right as a whole.
 
-    None without complete groups.
+    None without complete groups, or if right answers cannot change places.
     """
     row = rows.whole_groups
     where = state["twins"]
@@ -138,7 +140,8 @@ def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on the agreement of several samples.
 
-    It includes the shares of problems right in all and in any of them. None without samples.
+    It includes the shares of problems right in all and in any of them. None without samples, or if all problems are
+    undecided.
     """
     same = rows.find("samples", "all", "same_answer")
     if same is None or state["abstained"] == ALL:
@@ -211,7 +214,7 @@ def _say_chance_level(row: Metric) -> str:
 def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on texts that people could not solve.
 
-    None without artifact baselines.
+    None if no artifact baseline was compared with chance.
     """
     judged = _list_judged_artifacts(rows, state)
     if not judged:

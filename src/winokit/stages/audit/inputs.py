@@ -84,8 +84,9 @@ def read_inputs(
 ) -> AuditInputs:
     """Read and check everything that an audit works on.
 
-    `model` is None for the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be
-    audited, before a model spends minutes on it.
+    Without `data`, the problems are those in logs among the predictions, else the bundled twins. `model` is None for
+    the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be audited, before a
+    model spends minutes on it.
     """
     lenient = settings.loading.lenient
     given_predictions = columns_of_frame(settings.predictions, data)
@@ -147,7 +148,11 @@ def _read_predictions_within(
 
 
 def _make_known_versions(whole: Dataset, perturbed: Sequence[Dataset], settings: AuditSettings) -> dict[str, Variant]:
-    """Make the variants of predictions that our default style does not make."""
+    """Make the variants of predictions that our default style does not make.
+
+    They are the perturbed versions and, in another style, every wanted variant. All problems have them, since
+    predictions may be of any.
+    """
     versions = perturbed_variants(whole, whole, perturbed)
     if settings.style != "default":
         versions |= make_variants(whole, settings.wanted_variants, settings.style)
@@ -233,12 +238,18 @@ def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient
 
 
 def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
-    """Whether anything is set that has an effect on models alone."""
+    """Whether anything is set that has an effect on models alone.
+
+    The seed does not count: it has other uses.
+    """
     return settings.scoring is not None or plan != ScoringPlan(seed=plan.seed)
 
 
 def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Raise an error if a setting is named that only models use."""
+    """Raise an error if a setting is named that only models use.
+
+    That is UnusedSetting if the substitution is the only one, else BadInput.
+    """
     if not _is_for_models(settings, plan):
         return
     if settings.scoring is None and plan == ScoringPlan(seed=plan.seed, substitution=plan.substitution):
@@ -281,8 +292,8 @@ def _check_names(models: Sequence[str | Model]) -> None:
 def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
     """Raise BadInput if two sources predict the same problem.
 
-    Only predictions under the same model and scoring count. `sources` has predictions by the name of their file or
-    option. Without the check, one source would be lost.
+    Only predictions under the same model, scoring and variant count. `sources` has predictions by the name of their
+    file or option. Without the check, one source would be lost.
     """
     sources_with_rows = [source for source, rows in sources.items() if rows]
     if len(sources_with_rows) < 2:

@@ -106,7 +106,7 @@ def _select_predictions(
 def _make_histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
     """Count margins in bins.
 
-    None if there are no margins, or if all are alike.
+    Abstentions and infinite margins are left out. None if there are no margins, or if all are alike.
     """
     measured = [row for row in predictions if row.prediction is not None and row.margin is not None]
     margins = np.array([row.margin for row in measured], float)
@@ -215,7 +215,7 @@ class SwitchTable:
 def switch_tables(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[SwitchTable, ...]:
     """Tables of the scorers whose predictions of switched problems are complete.
 
-    They are as many as the run's row of consistency counts.
+    Complete means that as many problems have both predictions as the run's row of consistency counts.
     """
     tables = []
     predictions_before = _select_predictions(run, shown_scorers)

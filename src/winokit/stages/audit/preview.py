@@ -60,7 +60,10 @@ class Preview:
     """Requests, tokens and cost that are left, as a dry run counts them."""
 
     def to_json(self) -> dict[str, Any]:
-        """The preview as JSON-ready values, for the settings of a run."""
+        """The preview as JSON-ready values, for the settings of a run.
+
+        Of `rest` only the totals are in it, without the counts by variant and the like.
+        """
         rest_totals = {name: value for name, value in self.rest.items() if not name.startswith("by_")}
         return {**asdict(self), "rest": rest_totals}
 
@@ -126,7 +129,8 @@ def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
 def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cache) -> Preview:
     """Ask a model the first problems, until there are ten replies.
 
-    With fewer problems there are fewer. The replies are stored in the cache, unless none of them can be read.
+    It asks ten problems at most, five at a time, since each may make two prompts. With fewer problems there are fewer
+    replies. The replies are stored in the cache, unless none of them can be read.
     """
     scoring = plan.scoring or default_scoring(model, dataset)
     watched = WatchedCache(cache)
@@ -220,7 +224,7 @@ class WatchedCache(Cache):
 def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
     """Count requests through a cache instead of making them, within the context.
 
-    Yields the ledger that counts. The prices are those of `spending`.
+    Yields the ledger that counts, which replaces the cache's own meanwhile. The prices are those of `spending`.
     """
     real_ledger = cache.ledger
     counting = Spending(dry_run=True, price_in=spending.price_in, price_out=spending.price_out)

@@ -100,7 +100,10 @@ def _describe_verdicts(run: Run, judged: Sequence[JudgedScorer]) -> Iterator[str
 
 
 def _is_shown_first(point: VerdictPoint) -> bool:
-    """Whether a terminal shows a finding below the headline."""
+    """Whether a terminal shows a finding below the headline.
+
+    It does if the finding must be said, or is bad and not yet in the headline.
+    """
     return point.is_needed or (point.tone == BAD and not FIRST & {*point.claims})
 
 
@@ -239,7 +242,10 @@ def as_json(run: Run) -> dict[str, Any]:
 
 
 def figure(run: Run, name: str) -> Any:
-    """Draw a figure of the report by its name, as a matplotlib figure."""
+    """Draw a figure of the report by its name, with matplotlib.
+
+    Raises UnknownName for a figure that the run has no data for.
+    """
     from winokit.drawing.figures import canvas
     from winokit.stages.audit.figures import figures_of
 

@@ -89,7 +89,7 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
 def _find_places(single: Metric | None) -> str:
     """Whether right answers are in several places and can change them.
 
-    The value is ONE, FIXED or SEVERAL.
+    The value is ONE, FIXED or SEVERAL. It is SEVERAL unless the row says otherwise.
     """
     in_one_place = None if single is None else single.details.get("in_one_place")
     if in_one_place is None:
@@ -146,7 +146,10 @@ def _find_abstained(rows: MetricRows) -> str:
 
 
 def _find_fall_state(rows: MetricRows, state: State) -> str:
-    """Whether switching candidates is shown to lower accuracy by five points."""
+    """Whether switching candidates is shown to lower accuracy by five points.
+
+    FALLS if the fall is significant and its whole interval beyond five points, else HOLDS. UNKNOWN without an interval.
+    """
     row = rows.tested["switched"]
     if row is None or row.low is None:
         return UNKNOWN

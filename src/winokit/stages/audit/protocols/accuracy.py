@@ -45,7 +45,10 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
-    """Shares of answers that are ties (`tied`) or cut off (`unfinished`)."""
+    """Shares of answers that are ties (`tied`) or cut off (`unfinished`).
+
+    They are shares of all answers, not of abstentions. `unfinished` is there only if it is not 0.
+    """
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))
