@@ -117,7 +117,7 @@ class SuiteCell:
     def folder_link(self) -> str | None:
         """The path of the cell's folder, relative to the suite's.
 
-        None if nothing is in it.
+        None until the cell is done, and if nothing is written.
         """
         if self.folder is None or self.state != DONE:
             return None
@@ -197,7 +197,10 @@ class Standing:
 
     @property
     def above(self) -> float:
-        """Distance of the value from its level of chance, negative below it."""
+        """Distance of the value from its level of chance, negative below it.
+
+        A level that is not known counts as 0.
+        """
         level = self.row.level or 0.0
         return self.row.value - level
 
@@ -430,9 +433,9 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
 
 
 def _list_decades(logarithms: Sequence[float]) -> range:
-    """Powers of ten that enclose some numbers, given their logarithms.
+    """Exponents of the powers of ten that enclose some numbers.
 
-    Empty without numbers.
+    The numbers are given as their logarithms to base ten. Empty without numbers.
     """
     if not logarithms:
         return range(0)

@@ -324,7 +324,8 @@ class _SuiteWork:
     def run_model(self, model: SuiteModel) -> None:
         """Run the cells of a model that are not done.
 
-        The model is loaded only if there are any, and released.
+        The model is loaded only if there are any, and released. If it cannot be loaded, its cells are marked as failed.
+        In a dry run nothing happens to stored predictions, which ask nothing.
         """
         cells = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
         identity = identity_of(model)
@@ -393,7 +394,7 @@ class _SuiteWork:
     def resume_cell(self, cell: SuiteCell, identity: str) -> bool:
         """Whether a cell is done, now or by an earlier audit.
 
-        If its folder has an audit of the same key, the cell is filled from it.
+        If its folder has an audit of the same key, the cell is filled from it. Never in a dry run, or without a folder.
         """
         if cell.folder is None or self.ledger.spending.dry_run:
             return False
@@ -409,7 +410,7 @@ class _SuiteWork:
         """Audit a cell, tried twice if it fails.
 
         It writes cell.json into the cell's folder. `model` is None for stored predictions. An audit that fails twice
-        marks the cell as failed, with the reason.
+        marks the cell as failed, with the reason. In a dry run, what the cell would ask is added to `plans` instead.
         """
         cell.state = RUNNING
         begun = time.monotonic()
