@@ -163,7 +163,7 @@ def items(
 def _describe_witnesses(judged: JudgedItems) -> list[str]:
     """Note that there are too few families to doubt a label.
 
-    Empty if there are enough.
+    Empty if there are four or more.
     """
     count = judged.family_count
     if count < 4:
@@ -174,7 +174,7 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
 def _compare_with_labels(judged: JudgedItems) -> list[str]:
     """Note that answers fit the labels no better than a coin.
 
-    Empty if they fit better.
+    Empty if they fit better: the whole interval of the share right is above chance.
     """
     right = judged.right
     if right.low > judged.chance:
