@@ -36,7 +36,7 @@ IN_NO_FILE = "in no file of this version: splits would overlap, or the test give
 
 @dataclass(frozen=True, slots=True)
 class Fare:
-    """A score of one model on one version of the benchmark."""
+    """A score of one model on one version: how the model fares there."""
 
     version: str
     model: str
