@@ -116,7 +116,7 @@ def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction
 def _order_scorers(by_scorer: Predictions, shown_scorers: Sequence[ShownScorer]) -> list[Key]:
     """Keys of the scorers with predictions, in the order of the page.
 
-    Scorers of the report come first, then further scorings.
+    A key is a model and its scoring. Scorers of the report come first, then further scorings.
     """
     main_keys = [(scorer.model, scorer.scoring) for scorer in shown_scorers]
     return [key for key in main_keys if key in by_scorer] + [key for key in by_scorer if key not in main_keys]

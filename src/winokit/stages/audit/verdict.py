@@ -124,9 +124,11 @@ def _find_pairs(rows: MetricRows) -> str:
 
 
 def _find_standings(rows: Mapping[str, Metric | None]) -> dict[str, str]:
-    """Standing of each row of a family of tests, corrected for their number (Bonferroni).
+    """Standing of each row of a family of tests against chance.
 
-    A step-down correction would find a little more, but spend the whole level on one row if the others are clear.
+    It is above, at or below, and unknown for a row that is missing or has nothing to be compared with. The level is
+    corrected for the number of tests (Bonferroni). A step-down correction would find a little more, but spend the whole
+    level on one row if the others are clear.
     """
     test_count = _count_tests(rows)
     return {fact: standing(row, test_count) for fact, row in rows.items()}
