@@ -1,6 +1,6 @@
 """The boards of a large suite: on each dataset, all entrants ranked.
 
-Families are folded, and a row opens a model's audit.
+Families are folded: their best member shows, and the others when somebody opens it. A row opens a model's audit.
 """
 
 from collections.abc import Sequence
