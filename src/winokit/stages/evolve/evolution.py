@@ -36,7 +36,7 @@ IN_NO_FILE = "in no file of this version: splits would overlap, or the test give
 
 @dataclass(frozen=True, slots=True)
 class Fare:
-    """A score of one model on one version: how the model fares there."""
+    """A score: how one model fares on one version of the benchmark."""
 
     version: str
     model: str
