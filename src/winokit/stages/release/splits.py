@@ -264,9 +264,10 @@ class ReleaseSplit:
         return index in self.where or index in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
-        """Place a whole block in test or dev if it fits.
+        """Place a whole block in test, or else dev, if it fits.
 
-        Returns whether it did. `share` is the largest share of the split that the block may fill.
+        Returns whether it did. `share` is the largest share of the split that the block may fill, though four problems
+        are never too many. A block with a unit that may not be evaluated on does not fit.
         """
         size = sum(len(self.units[index].kept) for index in block)
         if not all(self._may_evaluate(index) for index in block):
@@ -288,7 +289,10 @@ class ReleaseSplit:
         return bool(unit.kept) and (is_whole_group or not self.complete)
 
     def _assign_units(self, indices: Sequence[int], name: str, size: int) -> None:
-        """Set the split of units, which have `size` kept problems together."""
+        """Set the split of units, and take their problems from its room.
+
+        `size` is the number of kept problems that they have together.
+        """
         self.where.update(dict.fromkeys(indices, name))
         self.room[name] -= size
 

@@ -354,7 +354,8 @@ def _read_json_values(path: Path) -> list[Any]:
 def _find_ids_in_object(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids that a JSON object may have an answer for.
 
-    Those are its own id, if a key that is not in `SILENT` has a value, and keys whose value may be an answer.
+    Those are its own id, if a key that is not in `SILENT` has a value, and every key with text or a number as its
+    value, as in a mapping of ids to answers.
     """
     if any(row[key] not in (None, "", -1) for key in row.keys() - SILENT):
         for key in ("id", "qID"):
