@@ -90,7 +90,8 @@ def attempt(
 ) -> EndedTrial:
     """Run a trial, or resume it, and return its outcome.
 
-    Errors that would stop every trial are raised. Errors of this trial alone are in the outcome.
+    Errors that would stop every trial are raised: those of winokit, except a loss that is not a number and a lack of
+    memory. Errors of this trial alone are in the outcome. The whole text of an unexpected one is written to its folder.
     """
     folder = job.out / task.folder
     try:

@@ -60,7 +60,10 @@ class TrialCrew:
     """CPU threads of each worker; None for an equal share of the cores."""
 
     def device(self, worker: int) -> str | None:
-        """Return the device of the worker with this number, or None for the best one."""
+        """Return the device of a worker, or None for the best one.
+
+        `worker` is its number, from 0.
+        """
         if not self.devices:
             return None
         return self.devices[worker % len(self.devices)]
@@ -143,7 +146,7 @@ def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) ->
 class _TrialWorker:
     """A process that runs trials, and a thread that receives its messages.
 
-    `place` is the worker's number. The thread puts each message into `messages`, as worker, kind and content.
+    `place` is the worker's number, from 0. The thread puts each message into `messages`, as worker, kind and content.
     """
 
     def __init__(
@@ -293,9 +296,10 @@ def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[Ended
 
 
 def _receive_result(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
-    """Return the outcome of a task, and write its files to the search's folder.
+    """Return a task's outcome, and write its files to the search's folder.
 
-    `ready` is Ray's reference to the task. Files that exist already are not overwritten.
+    `ready` is Ray's reference to the task. Files that exist already are not overwritten. A task that Ray lost has
+    failed. An error that the trial raised is raised here.
     """
     try:
         ended, files = ray.get(ready)
