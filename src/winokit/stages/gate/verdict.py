@@ -160,7 +160,7 @@ def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> N
 def _list_answered(metric: PairMeasure, side: GateSide) -> set[str]:
     """Ids of the problems whose answers count for a metric.
 
-    Raises BadInput if there are none.
+    An abstention counts as an answer. Raises BadInput if there are none.
     """
     ids = {name for _, name in keys_of(side.answers())}
     if metric == "consistency":
