@@ -328,7 +328,8 @@ def metavar_of(parameter: inspect.Parameter) -> str:
 def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
     """Read the value of a parameter from its typed texts.
 
-    The default if nothing was typed. Raises BadInput for a text that is no value of the parameter.
+    If nothing was typed, it is the default that the help names for the command line, else that of the function. Raises
+    BadInput for a text that is no value of the parameter.
     """
     setting_help = help_of(parameter.annotation) or Help("")
     if is_switch(parameter):
@@ -430,7 +431,10 @@ def _refuse_argument_names(verb: Callable[..., Any], words: Set[str]) -> None:
 
 
 def _is_argument(parameter: inspect.Parameter, setting_help: Help) -> bool:
-    """Whether a parameter is typed without its name."""
+    """Whether a parameter is typed without its name.
+
+    It is if it goes by position, unless its help makes it an option.
+    """
     is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
     return not (is_named or setting_help.option or setting_help.bare)
 

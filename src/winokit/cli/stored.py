@@ -138,7 +138,10 @@ def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tup
 
 
 def _read_file_values(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
-    """Read the values of these parameters from the winokit.toml of a folder."""
+    """Read the values of these parameters from the winokit.toml of a folder.
+
+    They are as the file has them. Other settings of the file are passed over.
+    """
     table = read_project(folder)
     values = {}
     for name, parameter in parameters.items():
