@@ -327,7 +327,10 @@ def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
-    """Notes of all files of predictions, with their models and files."""
+    """Notes of all files of predictions, with their models and files.
+
+    Notes with the same text are merged into one that counts them.
+    """
     notes: list[tuple[str, str]] = []
     for path, parts in reads.items():
         for part in parts:

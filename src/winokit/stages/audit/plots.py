@@ -60,7 +60,8 @@ def stacks(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[GroupStack, 
 class Histogram:
     """Counts of one scorer's margins, for right and for wrong choices.
 
-    A margin is how far the chosen candidate's score is above the next.
+    A margin is how far the chosen candidate's score is above the next. Bins are equally wide, and there is one more
+    edge than bins.
     """
 
     scorer: str
@@ -200,7 +201,10 @@ def _describe_place(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTable:
-    """Counts of problems right before and after their candidates are switched."""
+    """Counts of problems right before and after their candidates are switched.
+
+    `after` counts those that are right only after it, and `neither` those that never are.
+    """
 
     scorer: str
     """The scorer's name."""

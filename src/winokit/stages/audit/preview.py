@@ -68,7 +68,10 @@ class Preview:
         return {**asdict(self), "rest": rest_totals}
 
     def lines(self) -> Iterator[str]:
-        """Lines for the terminal: the exchanges, and the cost of the rest."""
+        """Lines for the terminal: the exchanges, and the cost of the rest.
+
+        Of a long reply they have the first 600 characters.
+        """
         yield f"The first {len(self.exchanges)} prompts and replies of {self.model} ({self.scoring}):"
         for number, exchange in enumerate(self.exchanges, 1):
             yield ""
@@ -153,7 +156,11 @@ def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cach
 
 
 def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scoring: str) -> list[Exchange]:
-    """Ask a model some problems and return the exchanges."""
+    """Ask a model some problems and return the exchanges.
+
+    A problem has two if it is asked in both orders of its candidates. If the model gives scores and no replies, there
+    is one for each problem.
+    """
     transcripts: list[Transcript] = []
     with cache.ledger.under(model.spec, scoring, ORIGINAL):
         rows = score_variants({ORIGINAL: part}, model, plan, cache=cache, transcripts=transcripts)
@@ -237,7 +244,9 @@ def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
 
 
 def say_duration(seconds: float) -> str:
-    """Duration in rounded words.
+    """Duration in rounded words, from its seconds.
+
+    It is in minutes up to an hour and a half, and then in hours.
 
     >>> say_duration(5), say_duration(400), say_duration(9000)
     ('less than a minute', 'about 7 minutes', 'about 2.5 hours')

@@ -57,7 +57,10 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
-    """Accuracy before and after a perturbation, and the share of choices kept."""
+    """Accuracy before and after a perturbation, and the share of choices kept.
+
+    The accuracy before, and the share, are on problems that have both predictions.
+    """
     subset = variant.removeprefix(PERTURBED)
     sheet.leave_out_refused("stability", subset, variant)
     answers = sheet.answers(variant)
