@@ -534,8 +534,8 @@ def _format_cell(cell: SuiteCell) -> Text:
 def live(doing: str) -> Iterator[Watch]:
     """Show the growing matrix on a terminal, or print finished cells.
 
-    Lines of finished cells are for output that is no terminal. The context gives the function to call with all cells
-    whenever one changes. `doing` is the first word of a line.
+    Lines of finished cells are for output that is no terminal. Both go to standard error. The context gives the
+    function to call with all cells whenever one changes. `doing` is the first word of a line.
     """
     from rich.console import Console
     from rich.live import Live

@@ -190,7 +190,10 @@ def _make_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
 
 
 def _check_scoring(settings: SuiteSettings, plan: ScoringPlan) -> None:
-    """Raise BadInput for unknown scorings, or examples that are not shown."""
+    """Raise BadInput for unknown scorings, or for needless examples.
+
+    Examples are needless if they are named, and no number of shots asks for any.
+    """
     for name in settings.scoring or ():
         parse_scoring(name)
     has_shots = any(settings.shots)
@@ -474,7 +477,8 @@ class _SuiteWork:
     def finish_cell(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
         """Mark a cell as done, and keep the results of its audit.
 
-        Only rows and predictions that the page needs are kept.
+        Only rows and predictions that the page needs are kept. `parameters` is the number that was counted: one that
+        suite.toml states goes before it.
         """
         model = cell.entrant.model
         rows = []
