@@ -129,7 +129,7 @@ class TransferSets(Settings):
     def _load_named_set(self, dataset: "str | Dataset | NamedData") -> "NamedData":
         """Load DATA or NAME=DATA.
 
-        Without a name, a set has that of its card.
+        Without a name, a set has that of its card. A set that is named and loaded already is returned as it is.
         """
         from winokit.stages.transfer.selection import NamedData
 
