@@ -69,7 +69,10 @@ class Statement:
 
 
 def _check_statement_text(text: str) -> None:
-    """Raise BadInput unless a text is one short line of valid Unicode."""
+    """Raise BadInput unless a text is one short line of valid Unicode.
+
+    It may have 300 characters, or be empty.
+    """
     has_surrogates = any("\ud800" <= character <= "\udfff" for character in text)
     if has_surrogates:
         raise BadInput(f"an entry's statements must be text, found {text[:40]!a}: is --name missing?")
