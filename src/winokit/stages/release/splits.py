@@ -105,7 +105,10 @@ def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Ke
 
 
 def _add_text_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
-    """Add a key to every two units with near-duplicate texts."""
+    """Add a key to every two units with near-duplicate texts.
+
+    It is added to their sets in `keys`. Answers are not used.
+    """
     unit_of_row: list[int] = []
     unanswered: list[Problem] = []
     for index, unit in enumerate(units):
@@ -120,7 +123,10 @@ def _add_text_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> No
 
 
 def _add_twin_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
-    """Add a key to every two single problems that may be twins."""
+    """Add a key to every two single problems that may be twins.
+
+    It is added to their sets in `keys`. Answers are not used.
+    """
     single_units = [index for index, unit in enumerate(units) if not unit.is_group]
     singles = [units[index].members[0].replace(answer=None) for index in single_units]
     for pair in possible_twins(singles):
