@@ -185,7 +185,10 @@ class DebiasMeasures:
         return row
 
     def _fit_probe(self, keep: Bools, settings: Assessment) -> Probe:
-        """Fit the probe on the masked rows, in folds that split no unit."""
+        """Fit the probe on rows to keep, in folds of whole units.
+
+        `keep` flags them among all rows.
+        """
         x = self.rows.x
         assert x is not None
         kept_rows = np.flatnonzero(keep)

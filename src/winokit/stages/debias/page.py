@@ -166,9 +166,10 @@ def probe_forest(filtering: "Debiased") -> Forest:
 
 
 def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> tuple[Chart, ...]:
-    """Charts of AFLite's phases: rows left, removed, over the threshold, and accuracy.
+    """Charts of AFLite's phases: problems left, removed, over the threshold, and accuracy.
 
-    `history` has one mapping per phase. There are no charts if there was only one phase.
+    `history` has one mapping per phase, and `settings` the train size and the cutoff. There are no charts if there was
+    only one phase.
     """
     if len(history) < 2:
         return ()
@@ -198,7 +199,11 @@ FEWEST_WORDS = 5
 
 
 class RemovedExample(NamedTuple):
-    """A removed problem, with the phase and score of its removal."""
+    """A removed problem, with the phase and score of its removal.
+
+    Phases count from 1. If the majority of several seeds decides, phase and score are those of the first seed, and the
+    phase is lower than 1 if that seed keeps the problem.
+    """
 
     problem: Problem
     phase: int | None
