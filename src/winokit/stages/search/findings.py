@@ -103,7 +103,10 @@ class SearchFinding:
 
 @dataclass(frozen=True, repr=False)
 class SearchFindings(Brief):
-    """Findings of a search, for all formalizations."""
+    """Findings of a search, for all formalizations.
+
+    `chance` is the accuracy of guessing on the dev set, among the candidates of each problem.
+    """
 
     shown_by = "winokit.stages.search.table"
     folder: Path

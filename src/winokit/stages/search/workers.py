@@ -91,7 +91,10 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
 
 
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in this process, and yield their outcomes."""
+    """Run trials in this process, and yield their outcomes.
+
+    They are on the crew's first device. The number of torch's threads is changed meanwhile.
+    """
     previous_threads = torch.get_num_threads()
     torch.set_num_threads(crew.threads or previous_threads)
     try:
@@ -287,7 +290,10 @@ def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
 
 
 def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
-    """Run a trial on a Ray worker, and return its outcome and its files by path."""
+    """Run a trial on a Ray worker, and return outcome and files.
+
+    Files are contents by path, relative to the trial's folder. Checkpoints are left out.
+    """
     torch.set_num_threads(threads)
     ended = attempt(job, task)
     folder = job.out / task.folder
