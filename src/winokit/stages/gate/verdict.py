@@ -136,7 +136,8 @@ def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float
 def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: float) -> Comparison:
     """Compare the old side with the new one by a metric.
 
-    Raises BadInput if they did not answer the same problems, or if the metric cannot be computed.
+    `level` is the confidence of the interval. Raises BadInput if they did not answer the same problems, or if the
+    metric cannot be computed.
     """
     _check_same_problems(metric, new, old)
     switched = None
