@@ -125,7 +125,11 @@ class VerbRunner:
         return signature_of(self.verb)
 
     def list_parameters(self) -> list[inspect.Parameter]:
-        """Parameters of the command, for Typer."""
+        """Parameters of the command, for Typer.
+
+        After those of the verb come `--set`, if the verb has settings of winokit.toml, then `--all` and `--json` if it
+        has these.
+        """
         parameters = [option(parameter) for parameter in self.verb_options]
         parameters += [bare_argument(parameter) for parameter in self.verb_options if is_bare(parameter)]
         if self.stored:
@@ -176,7 +180,8 @@ class VerbRunner:
     def _call_verb(self, settings: StoredValues, values: dict[str, Any], machine: bool) -> Any:
         """Call the verb with a progress bar and return its result.
 
-        Its notes are printed on standard error.
+        Its notes are printed on standard error. On a terminal the person may be shown a model's first replies and asked
+        whether to go on, but not if `machine`, when JSON is printed.
         """
         parameters = self.signature.parameters
         watched = self.bar(self.doing) if "progress" in parameters else nullcontext()

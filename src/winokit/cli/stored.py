@@ -126,7 +126,7 @@ def _find_next_value(words: Sequence[str], index: int) -> str:
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
     """Yield settings with their descriptions, for the help of a command.
 
-    A description has the bounds and the default.
+    A name has its section before it, in brackets. A description has the bounds and the default.
     """
     for name, parameter in parameters.items():
         setting_help = help_of(parameter.annotation) or Help("")
