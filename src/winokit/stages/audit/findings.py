@@ -28,7 +28,8 @@ UNDECIDED_TO_SAY = 0.01
 def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on the score over all problems against chance.
 
-    None if the row has no chance level or interval, or if it cannot be judged.
+    None if the row has no chance level or interval, if its standing is unknown, if all problems are undecided, or if
+    right answers cannot change places.
     """
     row = rows.single
     where = state["single"]
@@ -122,7 +123,7 @@ def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on how often twins get different choices.
 
-    None if that is neither more nor less often than by chance.
+    None if that is neither significantly more nor significantly less often than by chance.
     """
     row = rows.told_apart
     same = rows.find("dependence", "complete", "same_option")
@@ -179,7 +180,7 @@ def _describe_samples_right(rows: MetricRows) -> str:
 def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding that accuracy falls when the candidates change places.
 
-    None if a fall is not shown.
+    None if the fall is not significant. A cause is named only if it is shown to exceed five points.
     """
     row = rows.tested["switched"]
     if row is None or state["switched"] != ABOVE:
@@ -290,7 +291,8 @@ def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_position(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding that the order in which candidates are offered matters.
 
-    None if that is not shown.
+    It does if accuracy differs significantly by the place in which the right candidate is offered, or if any choice
+    changes with the order. None otherwise.
     """
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")

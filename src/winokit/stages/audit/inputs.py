@@ -276,7 +276,7 @@ def _list_models(model: ModelLike | Sequence[ModelLike] | None, *, has_predictio
 def _check_names(models: Sequence[str | Model]) -> None:
     """Raise BadInput if two models have one name.
 
-    Their rows would be mixed up.
+    Their rows would be mixed up. So would they if one SPEC is named twice.
     """
     specs = [model for model in models if isinstance(model, str)]
     for spec in specs:

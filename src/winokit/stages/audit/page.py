@@ -279,7 +279,8 @@ def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
 def _make_tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     """Labels and rows of the numbers at the top, of one scorer.
 
-    They are accuracy, twins right and told apart, consistency, and the artifact baseline furthest above chance.
+    They are accuracy, whole groups right, pairs told apart, those of them the right way round, consistency, and the
+    artifact baseline furthest above chance. Missing rows are left out.
     """
     rows = MetricRows(metrics)
     right_way_round = rows.twins if rows.told_apart is not None else None

@@ -77,7 +77,9 @@ class ReadingsFile:
     ) -> list[AskedReading]:
         """List every reading that suits a model and some problems.
 
-        `named` are scorings that replace those of the file, if there are any.
+        `named` are scorings that replace those of the file, if there are any. A scoring is passed over if it does not
+        fit the model, or needs a blank and all problems are whole texts. One that takes a prompt has a reading for each
+        prompt and order, one that fills the blank has a reading for each style, and any other has one.
         """
         scorings = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
         readings: list[AskedReading] = []

@@ -44,9 +44,10 @@ LISTED = 20
 
 
 def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
-    """Lines for the terminal: verdicts in sentences, the main numbers, and the path of the report.
+    """Lines for the terminal: verdicts, the main numbers, and the report's path.
 
-    `every` shows the main results of every protocol.
+    `every` shows the main results of every protocol. A dry run has the counts of requests instead, a run that stopped
+    after its preview has that, and a run in which nothing was decided has the reasons, unless `every`.
     """
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])

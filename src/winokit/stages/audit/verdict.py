@@ -324,9 +324,10 @@ def _describe_missing_twins(rows: MetricRows) -> str:
 
 
 def _describe_twins(rows: MetricRows, state: State) -> list[str]:
-    """Sentences on pairs: the share told apart, the share of those right, and all right.
+    """Sentences on pairs: told apart, right of those, and right of all.
 
-    A pair is told apart if its twins get different choices.
+    They are shares. A pair is told apart if its twins get different choices. No sentences if all problems are
+    undecided, or if right answers cannot change places.
     """
     told_row = rows.told_apart
     whole_row = rows.whole_groups

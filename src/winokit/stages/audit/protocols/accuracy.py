@@ -17,7 +17,8 @@ from winokit.stages.audit.sheet import AuditSheet, flags
 def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy, expected accuracy, precision, abstentions and the majority class.
 
-    Abstentions count as wrong in accuracy, and as guesses in expected accuracy.
+    Abstentions count as wrong in accuracy, and as guesses in expected accuracy. Precision is of answered problems, and
+    is there only if some are not answered. If people found problems wrong, the accuracy without them is there too.
     """
     answers = sheet.answers()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
