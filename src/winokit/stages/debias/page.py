@@ -354,7 +354,8 @@ def _select_trait_tables(filtering: "Debiased") -> Iterator[tuple[str, str, Sequ
 def _select_words(words: Sequence[Overuse]) -> list[Overuse]:
     """Return the significantly over-used words, then the significantly under-used ones.
 
-    With few over-used words, the first of all words take their place, significant or not.
+    They are 20 and 10 at most. With fewer than five over-used words, the first five of all words take their place,
+    significant or not.
     """
     significant_words = [word for word in words if word.q <= SMALL]
     overused_words = [word for word in significant_words if word.log_odds > 0][:MOST_WORDS]
