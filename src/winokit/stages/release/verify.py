@@ -400,7 +400,8 @@ def _check_counts(folder: Path, problems_by_file: Splits, counts: Any) -> Iterat
 def _check_labels(path: Path, name: str, problems: Dataset) -> Iterator[Finding]:
     """Yield a finding if labels differ from the answers of the problems.
 
-    `name` is that of the file of problems.
+    It is on their number, or on labels that are not the answers. The latter are compared only if all problems have
+    answers. `name` is that of the file of problems.
     """
     labels = path.read_text("utf-8", "replace").split()
     answers = [str(problem.answer + 1) for problem in problems if problem.answer is not None]
