@@ -314,9 +314,9 @@ def help_with_facts(parameter: inspect.Parameter) -> str:
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """Name of a parameter's value, made from its choices or type.
+    """Name of a parameter's value in help, from its choices or type.
 
-    Help shows it.
+    Choices are joined by bars. A type that allows text is `<str>`, others are `<int>`, `<float>` or `<path>`.
     """
     choices = choices_of(parameter.annotation)
     if choices:
