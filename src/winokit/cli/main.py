@@ -237,7 +237,11 @@ class Verbs(TyperGroup):
         return verb.command(cmd_name)
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Show the stored help of a command before anything else is imported."""
+        """Show the stored help of a command before anything else is imported.
+
+        That ends the program. It happens only if the words ask for help, and not for a group to which other packages
+        add commands: then the words are parsed as usual.
+        """
         stored_help = None if ctx.resilient_parsing else find_stored(args)
         if stored_help is not None:
             name, stored = stored_help

@@ -125,7 +125,11 @@ class VerbRunner:
         return signature_of(self.verb)
 
     def list_parameters(self) -> list[inspect.Parameter]:
-        """Parameters of the command, for Typer."""
+        """Parameters of the command, for Typer.
+
+        After those of the verb come `--set`, if the verb has settings of winokit.toml, then `--all` and `--json` if it
+        has these.
+        """
         parameters = [option(parameter) for parameter in self.verb_options]
         parameters += [bare_argument(parameter) for parameter in self.verb_options if is_bare(parameter)]
         if self.stored:
@@ -176,7 +180,8 @@ class VerbRunner:
     def _call_verb(self, settings: StoredValues, values: dict[str, Any], machine: bool) -> Any:
         """Call the verb with a progress bar and return its result.
 
-        Its notes are printed on standard error.
+        Its notes are printed on standard error. On a terminal the person may be shown a model's first replies and asked
+        whether to go on, but not if `machine`, when JSON is printed.
         """
         parameters = self.signature.parameters
         watched = self.bar(self.doing) if "progress" in parameters else nullcontext()
@@ -309,9 +314,9 @@ def help_with_facts(parameter: inspect.Parameter) -> str:
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """Name of a parameter's value, made from its choices or type.
+    """Name of a parameter's value in help, from its choices or type.
 
-    Help shows it.
+    Choices are joined by bars. A type that allows text is `<str>`, others are `<int>`, `<float>` or `<path>`.
     """
     choices = choices_of(parameter.annotation)
     if choices:
@@ -328,7 +333,8 @@ def metavar_of(parameter: inspect.Parameter) -> str:
 def read_given(parameter: inspect.Parameter, typed: Any) -> Any:
     """Read the value of a parameter from its typed texts.
 
-    The default if nothing was typed. Raises BadInput for a text that is no value of the parameter.
+    If nothing was typed, it is the default that the help names for the command line, else that of the function. Raises
+    BadInput for a text that is no value of the parameter.
     """
     setting_help = help_of(parameter.annotation) or Help("")
     if is_switch(parameter):
@@ -430,7 +436,10 @@ def _refuse_argument_names(verb: Callable[..., Any], words: Set[str]) -> None:
 
 
 def _is_argument(parameter: inspect.Parameter, setting_help: Help) -> bool:
-    """Whether a parameter is typed without its name."""
+    """Whether a parameter is typed without its name.
+
+    It is if it goes by position, unless its help makes it an option.
+    """
     is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
     return not (is_named or setting_help.option or setting_help.bare)
 

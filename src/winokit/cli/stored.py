@@ -126,7 +126,7 @@ def _find_next_value(words: Sequence[str], index: int) -> str:
 def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, str]]:
     """Yield settings with their descriptions, for the help of a command.
 
-    A description has the bounds and the default.
+    A name has its section before it, in brackets. A description has the bounds and the default.
     """
     for name, parameter in parameters.items():
         setting_help = help_of(parameter.annotation) or Help("")
@@ -138,7 +138,10 @@ def describe_stored(parameters: Mapping[str, inspect.Parameter]) -> Iterator[tup
 
 
 def _read_file_values(parameters: Mapping[str, inspect.Parameter], folder: Path) -> dict[str, Any]:
-    """Read the values of these parameters from the winokit.toml of a folder."""
+    """Read the values of these parameters from the winokit.toml of a folder.
+
+    They are as the file has them. Other settings of the file are passed over.
+    """
     table = read_project(folder)
     values = {}
     for name, parameter in parameters.items():

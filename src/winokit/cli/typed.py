@@ -66,7 +66,8 @@ def _list_members(parameter: inspect.Parameter) -> tuple[Any, ...]:
 def _read_text(typed_as: str, text: str, kinds: set[Any]) -> Any:
     """Read a typed text as a value of one of these types.
 
-    A text stays a text unless the types say otherwise. Raises BadInput if it cannot be read.
+    A text stays a text if that is one of the types, or if none is a number, a path or a switch. Raises BadInput if it
+    cannot be read.
     """
     if kinds == {bool}:
         if text not in SWITCHES:

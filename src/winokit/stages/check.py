@@ -134,7 +134,10 @@ def _read_understood(
 
 
 def _find_prediction_faults(understood: UnderstoodPredictions) -> Iterator[Finding]:
-    """Yield findings about unused rows, contradictions, abstentions and notes."""
+    """Yield findings about unused rows, contradictions, abstentions and notes.
+
+    Only unused rows and contradictions are warnings.
+    """
     for kind, warns in (("unmatched", True), ("contradictions", True), ("abstentions", False)):
         examples = getattr(understood, kind)
         if examples:

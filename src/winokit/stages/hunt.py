@@ -135,7 +135,8 @@ def hunt(
 def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
     """Lines for the terminal: reading, queries, evidence and decision for one problem.
 
-    Matching words are green, or marked if the output is no terminal.
+    The reading is what the parser makes of the text: the verb, and who does what to whom. Matching words are green, or
+    marked if the output is no terminal.
     """
     problem = hunt.problem
     reading = hunt.reading
@@ -161,7 +162,7 @@ def hunt_lines(hunt: hunter.Hunt) -> Iterator[str]:
 
 
 def _name_part(slot: str) -> str:
-    """Words for a slot of a verb: subject, object or preposition.
+    """Words for a slot of a verb: subject, object, possessor or preposition.
 
     >>> _name_part("subject"), _name_part("into")
     ('subject of', "after 'into' of")

@@ -17,7 +17,8 @@ MOSTLY = 0.5
 def find_cause(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Find the first cause of a verdict that is not good.
 
-    `rows` are those of one scorer. `state` has the facts of the verdict. None if the rows show no cause.
+    `rows` are those of one scorer. `state` has the facts of the verdict. None if the rows show no cause. The verdict
+    itself is not looked at: the caller asks only for those that are not good.
     """
     for find in CAUSES:
         cause = find(rows, state)
@@ -35,7 +36,10 @@ def _find_no_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if all answers are the same, else None."""
+    """Return a cause if all answers are the same, else None.
+
+    Also None unless right answers are in several places and can change them.
+    """
     row = rows.single
     if row is None or not row.details.get(ONE_CHOICE) or state["places"] != SEVERAL:
         return None
@@ -43,7 +47,10 @@ def _find_one_answer(rows: MetricRows, state: State) -> VerdictPoint | None:
 
 
 def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
-    """Return a cause if accuracy falls after switching candidates, else None."""
+    """Return a cause if switching candidates costs accuracy, else None.
+
+    The fall must be shown to exceed five points (`state["fall"]`).
+    """
     row = rows.tested["switched"]
     if row is None or state["fall"] != FALLS:
         return None
@@ -54,7 +61,7 @@ def _find_lost_points(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return a cause if twins get the same option too often.
 
-    None otherwise.
+    That is if they are told apart significantly less often than by chance. None otherwise.
     """
     row = rows.find("dependence", "complete", "same_option")
     if row is None or state["told"] != BELOW:
@@ -66,7 +73,7 @@ def _find_same_option(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return a cause if the first or second candidate is preferred.
 
-    None otherwise.
+    The preference must be significant. None otherwise, and for runs of earlier versions, which lack the two shares.
     """
     row = rows.find("position", "all", "first_minus_second")
     if row is None or state["place"] not in (ABOVE, BELOW):
@@ -82,7 +89,7 @@ def _find_place_preference(rows: MetricRows, state: State) -> VerdictPoint | Non
 def _find_few_answers(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return a cause if at least half of the problems are undecided.
 
-    None otherwise.
+    None otherwise, and if all of them are, which is a cause of its own.
     """
     row = rows.find("accuracy", "all", "abstained")
     if row is None or state["abstained"] != SOME or row.value < MOSTLY:

@@ -85,7 +85,8 @@ def find_failures(run: Run, shown_scorers: Sequence[ShownScorer], most: int) -> 
     """Find the pairs that most scorers fail, at most `most` of them.
 
     If several pairs are failed by as many scorers, those with the widest margins come first. Single problems are
-    returned if the dataset has no pairs.
+    returned if the dataset has no pairs. Pairs are groups of exactly two problems with one blank and a known answer
+    each. Predictions are of the original texts. What no scorer has wrong is left out.
     """
     by_scorer = predictions_by_variant(run)[ORIGINAL]
     pairs = _list_pairs(run.dataset)
@@ -121,7 +122,10 @@ def _collect_unit_answers(
     shown_scorers: Sequence[ShownScorer],
     by_scorer: Mapping[Key, Mapping[str, Prediction]],
 ) -> AnsweredUnit:
-    """Collect the predictions of those scorers that answer all these problems."""
+    """Collect the predictions of those scorers that answer all these problems.
+
+    They are by the scorer's name, in the order of the problems. An abstention is no answer.
+    """
     answers = {}
     for scorer in shown_scorers:
         rows = by_scorer.get((scorer.model, scorer.scoring), {})
@@ -168,7 +172,7 @@ def _mark_twins(unit: FailedUnit) -> tuple[FailedTwin, ...]:
 def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool], ...]:
     """Choices of all scorers in one text, with their names.
 
-    Each has whether it is right. The text is that of the index.
+    Each is the scorer's name, the chosen candidate, and whether that is right. The text is that of the index.
     """
     candidates = unit.problems[index].candidates
     choices = []
@@ -181,7 +185,9 @@ def _collect_choices(unit: FailedUnit, index: int) -> tuple[tuple[str, str, bool
 def _mark_words(words: list[str | None], other_words: list[str | None]) -> Iterator[MarkedPart]:
     """Join words into parts that the other text has or lacks.
 
-    Both texts have the words that they share at their start and at their end. None is the blank, a part of its own.
+    Both texts have the words that they share at their start and at their end. All words between these are marked, even
+    if the other text has them too. Each part is its text and whether it is marked. None is the blank, a part of its
+    own.
     """
     start = _count_shared_words(words, other_words)
     shared_at_end = _count_shared_words(words[start:][::-1], other_words[start:][::-1])

@@ -86,7 +86,10 @@ def draw_stacks(ax: "Axes", stacks: Sequence[GroupStack]) -> None:
 
 
 def _draw_stack(ax: "Axes", y: int, stack: GroupStack) -> None:
-    """Draw the bar of one scorer. The first bar labels the legend."""
+    """Draw the bar of one scorer. The first bar labels the legend.
+
+    `y` is the number of the bar from the top, from 0. Shares of less than 6 per cent have no number in them.
+    """
     left_end = 0.0
     for row, colour, name in zip(stack.shares, STACK_COLOURS, STACK_NAMES, strict=True):
         share = 100 * row.value

@@ -28,7 +28,8 @@ UNDECIDED_TO_SAY = 0.01
 def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on the score over all problems against chance.
 
-    None if the row has no chance level or interval, or if it cannot be judged.
+    None if the row has no chance level or interval, if its standing is unknown, if all problems are undecided, or if
+    right answers cannot change places.
     """
     row = rows.single
     where = state["single"]
@@ -51,7 +52,8 @@ def _find_chance(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _explain_interval(row: Metric) -> str:
     """Remark on a score whose interval excludes chance without being significant.
 
-    Empty if the interval contains chance, or if one of them is missing.
+    Empty if the interval contains chance, or if one of them is missing. The caller makes sure that the score is not
+    significant.
     """
     if row.level is None or row.low is None or row.high is None:
         return ""
@@ -62,7 +64,8 @@ def _explain_interval(row: Metric) -> str:
 def _find_luck(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on how often chance would do as well.
 
-    It includes the number of problems that would tell. None without rows of luck.
+    It includes the number of problems that would tell. None without the row of luck, if right answers cannot change
+    places, or if all problems are undecided.
     """
     once = rows.find("luck", "all", "p_null")
     best = rows.find("luck", "all", "p_null_best_of_10")
@@ -92,7 +95,7 @@ def _say_problems_needed(rows: MetricRows) -> str:
 def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on groups that are right as a whole.
 
-    None without complete groups.
+    None without complete groups, or if right answers cannot change places.
     """
     row = rows.whole_groups
     where = state["twins"]
@@ -120,7 +123,7 @@ def _find_twins(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on how often twins get different choices.
 
-    None if that is neither more nor less often than by chance.
+    None if that is neither significantly more nor significantly less often than by chance.
     """
     row = rows.told_apart
     same = rows.find("dependence", "complete", "same_option")
@@ -138,7 +141,8 @@ def _find_told_apart(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_samples(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on the agreement of several samples.
 
-    It includes the shares of problems right in all and in any of them. None without samples.
+    It includes the shares of problems right in all and in any of them. None without samples, or if all problems are
+    undecided.
     """
     same = rows.find("samples", "all", "same_answer")
     if same is None or state["abstained"] == ALL:
@@ -176,7 +180,7 @@ def _describe_samples_right(rows: MetricRows) -> str:
 def _find_fall(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding that accuracy falls when the candidates change places.
 
-    None if a fall is not shown.
+    None if the fall is not significant. A cause is named only if it is shown to exceed five points.
     """
     row = rows.tested["switched"]
     if row is None or state["switched"] != ABOVE:
@@ -211,7 +215,7 @@ def _say_chance_level(row: Metric) -> str:
 def _find_artifacts(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on texts that people could not solve.
 
-    None without artifact baselines.
+    None if no artifact baseline was compared with chance.
     """
     judged = _list_judged_artifacts(rows, state)
     if not judged:
@@ -287,7 +291,8 @@ def _find_association(rows: MetricRows, state: State) -> VerdictPoint | None:
 def _find_position(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding that the order in which candidates are offered matters.
 
-    None if that is not shown.
+    It does if accuracy differs significantly by the place in which the right candidate is offered, or if any choice
+    changes with the order. None otherwise.
     """
     row = rows.find("position", "all", "first_minus_second")
     turned = rows.find("position", "all", "order_turned")

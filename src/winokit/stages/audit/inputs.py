@@ -84,8 +84,9 @@ def read_inputs(
 ) -> AuditInputs:
     """Read and check everything that an audit works on.
 
-    `model` is None for the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be
-    audited, before a model spends minutes on it.
+    Without `data`, the problems are those in logs among the predictions, else the bundled twins. `model` is None for
+    the built-in model, or for no model if there are predictions. Raises BadInput for what cannot be audited, before a
+    model spends minutes on it.
     """
     lenient = settings.loading.lenient
     given_predictions = columns_of_frame(settings.predictions, data)
@@ -148,7 +149,11 @@ def _read_predictions_within(
 
 
 def _make_known_versions(whole: Dataset, perturbed: Sequence[Dataset], settings: AuditSettings) -> dict[str, Variant]:
-    """Make the variants of predictions that our default style does not make."""
+    """Make the variants of predictions that our default style does not make.
+
+    They are the perturbed versions and, in another style, every wanted variant. All problems have them, since
+    predictions may be of any.
+    """
     versions = perturbed_variants(whole, whole, perturbed)
     if settings.style != "default":
         versions |= make_variants(whole, settings.wanted_variants, settings.style)
@@ -234,12 +239,18 @@ def _find_source(data: DataLike | None, files: Sequence[PredictionFile], lenient
 
 
 def _is_for_models(settings: AuditSettings, plan: ScoringPlan) -> bool:
-    """Whether anything is set that has an effect on models alone."""
+    """Whether anything is set that has an effect on models alone.
+
+    The seed does not count: it has other uses.
+    """
     return settings.scoring is not None or plan != ScoringPlan(seed=plan.seed)
 
 
 def _refuse_settings_of_models(settings: AuditSettings, plan: ScoringPlan) -> None:
-    """Raise an error if a setting is named that only models use."""
+    """Raise an error if a setting is named that only models use.
+
+    That is UnusedSetting if the substitution is the only one, else BadInput.
+    """
     if not _is_for_models(settings, plan):
         return
     if settings.scoring is None and plan == ScoringPlan(seed=plan.seed, substitution=plan.substitution):
@@ -266,7 +277,7 @@ def _list_models(model: ModelLike | Sequence[ModelLike] | None, *, has_predictio
 def _check_names(models: Sequence[str | Model]) -> None:
     """Raise BadInput if two models have one name.
 
-    Their rows would be mixed up.
+    Their rows would be mixed up. So would they if one SPEC is named twice.
     """
     specs = [model for model in models if isinstance(model, str)]
     for spec in specs:
@@ -282,8 +293,8 @@ def _check_names(models: Sequence[str | Model]) -> None:
 def check_apart(sources: Mapping[str, Sequence[Prediction]]) -> None:
     """Raise BadInput if two sources predict the same problem.
 
-    Only predictions under the same model and scoring count. `sources` has predictions by the name of their file or
-    option. Without the check, one source would be lost.
+    Only predictions under the same model, scoring and variant count. `sources` has predictions by the name of their
+    file or option. Without the check, one source would be lost.
     """
     sources_with_rows = [source for source, rows in sources.items() if rows]
     if len(sources_with_rows) < 2:
@@ -317,7 +328,10 @@ def merge_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _note_parts(reads: Mapping[Path, Sequence[ReadPredictions]]) -> list[str]:
-    """Notes of all files of predictions, with their models and files."""
+    """Notes of all files of predictions, with their models and files.
+
+    Notes with the same text are merged into one that counts them.
+    """
     notes: list[tuple[str, str]] = []
     for path, parts in reads.items():
         for part in parts:

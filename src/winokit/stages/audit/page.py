@@ -211,7 +211,7 @@ class JudgedScorer:
 def judge(run: Run) -> list[JudgedScorer]:
     """Return the verdict on each scorer.
 
-    If there are too many scorers for a page, the most accurate come first.
+    They are in the order of the run, or with more than twelve by accuracy, the best first.
     """
     run_scorers = scorers(run)
     rows = grouped((owner(row, run_scorers), row) for row in run.metrics)
@@ -241,7 +241,8 @@ def first_numbers(judged: Iterable[JudgedScorer]) -> list[Metric]:
 def rows_asked_for(run: Run, shown_scorers: Sequence[ShownScorer], tiles: Sequence[Metric]) -> tuple[ForestBlock, ...]:
     """Rows of the protocols that a user named, by protocol.
 
-    Rows in `tiles` are left out. Every row if there are no tiles. Empty if there are tiles and no protocol was named.
+    Rows in `tiles` and those of readings are left out. So are secondary metrics and finer subsets, unless nothing else
+    remains. Every row if there are no tiles. Empty if there are tiles and no protocol was named.
     """
     if tiles and not run.settings.get(PROTOCOLS_NAMED):
         return ()
@@ -278,7 +279,8 @@ def labels(judged: Iterable[JudgedScorer]) -> dict[str, Metric]:
 def _make_tiles(metrics: Sequence[Metric]) -> Iterator[tuple[str, Metric]]:
     """Labels and rows of the numbers at the top, of one scorer.
 
-    They are accuracy, twins right and told apart, consistency, and the artifact baseline furthest above chance.
+    They are accuracy, whole groups right, pairs told apart, those of them the right way round, consistency, and the
+    artifact baseline furthest above chance. Missing rows are left out.
     """
     rows = MetricRows(metrics)
     right_way_round = rows.twins if rows.told_apart is not None else None
@@ -371,7 +373,10 @@ def _count_labelled(run: Run) -> int:
 
 
 def _mark_row(row: Metric, shown_scorers: Sequence[ShownScorer]) -> ForestMark:
-    """Mark of a row in the colour of its scorer."""
+    """Mark of a row in the colour of its scorer.
+
+    A row of no scorer that is shown has the colour of the first.
+    """
     scorer = owner(row, shown_scorers)
     index = 0 if scorer is None else shown_scorers.index(scorer)
     return ForestMark(index, row, stands(row))

@@ -60,7 +60,8 @@ def stacks(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[GroupStack, 
 class Histogram:
     """Counts of one scorer's margins, for right and for wrong choices.
 
-    A margin is how far the chosen candidate's score is above the next.
+    A margin is how far the chosen candidate's score is above the next. Bins are equally wide, and there is one more
+    edge than bins.
     """
 
     scorer: str
@@ -106,7 +107,7 @@ def _select_predictions(
 def _make_histogram(scorer: ShownScorer, predictions: Iterable[Prediction]) -> Histogram | None:
     """Count margins in bins.
 
-    None if there are no margins, or if all are alike.
+    Abstentions and infinite margins are left out. None if there are no margins, or if all are alike.
     """
     measured = [row for row in predictions if row.prediction is not None and row.margin is not None]
     margins = np.array([row.margin for row in measured], float)
@@ -200,7 +201,10 @@ def _describe_place(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTable:
-    """Counts of problems right before and after their candidates are switched."""
+    """Counts of problems right before and after their candidates are switched.
+
+    `after` counts those that are right only after it, and `neither` those that never are.
+    """
 
     scorer: str
     """The scorer's name."""
@@ -215,7 +219,7 @@ class SwitchTable:
 def switch_tables(run: Run, shown_scorers: Sequence[ShownScorer]) -> tuple[SwitchTable, ...]:
     """Tables of the scorers whose predictions of switched problems are complete.
 
-    They are as many as the run's row of consistency counts.
+    Complete means that as many problems have both predictions as the run's row of consistency counts.
     """
     tables = []
     predictions_before = _select_predictions(run, shown_scorers)

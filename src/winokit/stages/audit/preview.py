@@ -60,12 +60,18 @@ class Preview:
     """Requests, tokens and cost that are left, as a dry run counts them."""
 
     def to_json(self) -> dict[str, Any]:
-        """The preview as JSON-ready values, for the settings of a run."""
+        """The preview as JSON-ready values, for the settings of a run.
+
+        Of `rest` only the totals are in it, without the counts by variant and the like.
+        """
         rest_totals = {name: value for name, value in self.rest.items() if not name.startswith("by_")}
         return {**asdict(self), "rest": rest_totals}
 
     def lines(self) -> Iterator[str]:
-        """Lines for the terminal: the exchanges, and the cost of the rest."""
+        """Lines for the terminal: the exchanges, and the cost of the rest.
+
+        Of a long reply they have the first 600 characters.
+        """
         yield f"The first {len(self.exchanges)} prompts and replies of {self.model} ({self.scoring}):"
         for number, exchange in enumerate(self.exchanges, 1):
             yield ""
@@ -126,7 +132,8 @@ def preview_lines(settings: Mapping[str, Any]) -> Iterator[str]:
 def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cache) -> Preview:
     """Ask a model the first problems, until there are ten replies.
 
-    With fewer problems there are fewer. The replies are stored in the cache, unless none of them can be read.
+    It asks ten problems at most, five at a time, since each may make two prompts. With fewer problems there are fewer
+    replies. The replies are stored in the cache, unless none of them can be read.
     """
     scoring = plan.scoring or default_scoring(model, dataset)
     watched = WatchedCache(cache)
@@ -149,7 +156,11 @@ def preview_model(dataset: Dataset, model: Model, plan: ScoringPlan, cache: Cach
 
 
 def _ask_part(part: Dataset, model: Model, plan: ScoringPlan, cache: Cache, scoring: str) -> list[Exchange]:
-    """Ask a model some problems and return the exchanges."""
+    """Ask a model some problems and return the exchanges.
+
+    A problem has two if it is asked in both orders of its candidates. If the model gives scores and no replies, there
+    is one for each problem.
+    """
     transcripts: list[Transcript] = []
     with cache.ledger.under(model.spec, scoring, ORIGINAL):
         rows = score_variants({ORIGINAL: part}, model, plan, cache=cache, transcripts=transcripts)
@@ -220,7 +231,7 @@ class WatchedCache(Cache):
 def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
     """Count requests through a cache instead of making them, within the context.
 
-    Yields the ledger that counts. The prices are those of `spending`.
+    Yields the ledger that counts, which replaces the cache's own meanwhile. The prices are those of `spending`.
     """
     real_ledger = cache.ledger
     counting = Spending(dry_run=True, price_in=spending.price_in, price_out=spending.price_out)
@@ -233,7 +244,9 @@ def plan_quietly(cache: Cache, spending: Spending) -> Iterator[Ledger]:
 
 
 def say_duration(seconds: float) -> str:
-    """Duration in rounded words.
+    """Duration in rounded words, from its seconds.
+
+    It is in minutes up to an hour and a half, and then in hours.
 
     >>> say_duration(5), say_duration(400), say_duration(9000)
     ('less than a minute', 'about 7 minutes', 'about 2.5 hours')

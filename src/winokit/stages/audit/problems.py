@@ -96,7 +96,8 @@ def transcript_scripts(run: Run, shown_scorers: Sequence[ShownScorer]) -> Iterat
 def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction]]]:
     """Predictions of a run by variant, scorer and problem id.
 
-    If a problem has several samples, the prediction is the choice of most of them.
+    The original problems have an entry even without predictions. If a problem has several samples, the prediction is
+    the choice of most of them.
     """
     predictions: dict[str, dict[Key, dict[str, Prediction]]] = {ORIGINAL: {}}
     samples = [row for row in run.predictions if row.sample is not None]
@@ -115,7 +116,7 @@ def predictions_by_variant(run: Run) -> dict[str, dict[Key, dict[str, Prediction
 def _order_scorers(by_scorer: Predictions, shown_scorers: Sequence[ShownScorer]) -> list[Key]:
     """Keys of the scorers with predictions, in the order of the page.
 
-    Scorers of the report come first, then further scorings.
+    A key is a model and its scoring. Scorers of the report come first, then further scorings.
     """
     main_keys = [(scorer.model, scorer.scoring) for scorer in shown_scorers]
     return [key for key in main_keys if key in by_scorer] + [key for key in by_scorer if key not in main_keys]
@@ -160,7 +161,10 @@ def _list_logprobs(row: "Transcript") -> Any:
 
 
 def shown_ends(reply: str) -> str:
-    """Return a reply, or the two ends of a long one."""
+    """Return a reply, or the two ends of a long one.
+
+    They are its first 1,000 and last 2,000 characters, with a line between them that counts the rest.
+    """
     if len(reply) <= HEAD + TAIL:
         return reply
     left_out = f"{len(reply) - HEAD - TAIL:,} characters, which are in transcripts.jsonl.gz"
@@ -190,7 +194,10 @@ def _find_outcomes(key: Key, outcomes: Mapping[Key, Mapping[str, str]]) -> Mappi
 
 
 def outcome(prediction: Prediction) -> str:
-    """Letter for the outcome of a prediction: right, wrong, abstained or unlabelled."""
+    """Letter for the outcome of a prediction: right, wrong, abstained or unlabelled.
+
+    An abstention is one even if the answer is not known.
+    """
     if prediction.prediction is None:
         return ABSTAINED
     if prediction.answer is None:
@@ -223,8 +230,9 @@ def _make_row(
 ) -> tuple[Any, ...]:
     """Make the values that the page shows of a problem.
 
-    `predictions` are by problem id, for each scorer. `outcomes` are letters by problem id, for each scorer and variant:
-    the row has one word of them per scorer.
+    In order: text before the blank, pronoun, text after it, candidates, answer, group, id of the original problem,
+    choices and letters, and the language unless it is English. `predictions` are by problem id, for each scorer.
+    `outcomes` are letters by problem id, for each scorer and variant: the row has one word of them per scorer.
     """
     origin = original_id(problem)
     letters = tuple([_join_letters(scorer_outcomes, problem.id) for scorer_outcomes in outcomes])
@@ -246,7 +254,8 @@ def _join_letters(outcomes: Sequence[Mapping[str, str]], name: str) -> str:
 def _make_choice(prediction: Prediction | None) -> tuple[Any, ...]:
     """Make the values of a prediction: outcome letter, choice, scores and reason.
 
-    The reason is there for abstentions. They are tuples, which the garbage collector need not watch.
+    The reason is there for abstentions. Without a prediction there is only a letter. They are tuples, which the garbage
+    collector need not watch.
     """
     if prediction is None:
         return (MISSING,)

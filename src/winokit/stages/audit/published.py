@@ -54,7 +54,10 @@ class PublishedFact:
         return "switched" if self.protocol == "switching" else ORIGINAL
 
     def is_made_so(self, style: str) -> bool:
-        """Whether a style makes its variant as the paper did."""
+        """Whether a style makes its variant as the paper did.
+
+        Always true of original problems, which have no styles.
+        """
         return not self.styles or style_of(self.variant, style) in self.styles
 
     def is_like(self, counts: Collection[int], style: str) -> bool:

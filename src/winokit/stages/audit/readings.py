@@ -77,7 +77,9 @@ class ReadingsFile:
     ) -> list[AskedReading]:
         """List every reading that suits a model and some problems.
 
-        `named` are scorings that replace those of the file, if there are any.
+        `named` are scorings that replace those of the file, if there are any. A scoring is passed over if it does not
+        fit the model, or needs a blank and all problems are whole texts. One that takes a prompt has a reading for each
+        prompt and order, one that fills the blank has a reading for each style, and any other has one.
         """
         scorings = named or self.scorings.get(EVERY_KIND) or self.scorings.get(model.kind, ())
         readings: list[AskedReading] = []
@@ -171,7 +173,7 @@ def parse_readings(table: Mapping[str, Any], file: str) -> ReadingsFile:
 def read_names(value: object, key: str, file: str) -> list[str]:
     """Check and return a list of names, each once.
 
-    Raises BadInput for any other value. `key` and `file` are named in the error.
+    Raises BadInput for any other value, an empty list included. `key` and `file` are named in the error.
     """
     items = value if isinstance(value, list) else []
     names = [name for name in items if isinstance(name, str)]
@@ -250,7 +252,7 @@ def ask_readings(
 ) -> None:
     """Ask one model under its readings, and add its predictions to `answers`.
 
-    A model with fewer than two readings gets a note.
+    A model with fewer than two readings gets a note, and is asked all the same.
     """
     if len(readings) < 2:
         answers.notes.append(f"{model.spec}: {len(readings)} readings suit it, so nothing can be said of several")
@@ -265,7 +267,8 @@ def answers_of(
 ) -> Answers:
     """Make the table of a model's answers under one reading.
 
-    Each sample has a row. Predictions for problems without an answer are left out.
+    Each sample has a row. Predictions for problems without an answer are left out. There must be one prediction at
+    least.
     """
     index_of = {name: index for index, name in enumerate(problems.ids)}
     labelled = [row for row in predictions if row.id in index_of]

@@ -78,7 +78,11 @@ class ModelReadings:
         return next(matching, None)
 
     def sentences(self) -> Iterator[ReadingSentence]:
-        """Sentences on how much the model's score depends on the reading."""
+        """Sentences on how much the model's score depends on the reading.
+
+        The first speaks for the score if it is above chance under every reading, and against it if under none. No
+        sentences if there is no accuracy.
+        """
         if not self.accuracies:
             return
         above_count = sum(is_shown(row) and is_above(row) for row in self.accuracies)
@@ -103,7 +107,11 @@ class ModelReadings:
         return f"{text}."
 
     def _say_spread(self) -> Iterator[ReadingSentence]:
-        """Sentences on the factors that change the score."""
+        """Sentences on the factors that change the score.
+
+        Each factor whose test is significant has one, or else one says that none is. Sentences on dependence and on
+        equal choices follow.
+        """
         tested = [row for row in self.components if CORRECTED in row.details]
         moving = [row for row in tested if is_shown(row)]
         for row in moving:
@@ -123,7 +131,10 @@ class ModelReadings:
             yield ReadingSentence(self.model, text)
 
     def _say_dependence(self) -> Iterator[ReadingSentence]:
-        """Sentences on the factors that decide which problems are right."""
+        """Sentences on the factors that decide which problems are right.
+
+        A factor has one if its interval excludes 0, and it is a tenth of the variance of an answer or more.
+        """
         for row in self.components:
             is_of_problems = row.subset.startswith(f"{PROBLEMS}.")
             share = float(row.details.get(VARIANCE_SHARE) or 0.0)
@@ -165,7 +176,10 @@ class ReadingResults:
         return sentences
 
     def _say_leads(self) -> Iterator[ReadingSentence]:
-        """Sentences on each two models, and on wordings against models."""
+        """Sentences on each two models, and on wordings against models.
+
+        The latter is there only if its interval excludes 0.
+        """
         for (first, second), rows in group_by_models(self.differences).items():
             subject = f"{first} and {second}"
             yield ReadingSentence(subject, lead_sentence(first, second, rows))

@@ -156,7 +156,7 @@ def _save_readings(answers: "ModelAnswers", folder: Path) -> None:
 def _choose_folder(out: str | Path | None, dataset: Dataset) -> Path | None:
     """Return the folder to write to, or None if nothing is saved.
 
-    Raises an error if the folder cannot be written.
+    In the default folder, the dataset's name takes the place of DATA. Raises an error if the folder cannot be written.
     """
     if out is None:
         return None
@@ -197,7 +197,9 @@ def ask_models(
 ) -> ModelAnswers:
     """Ask one model after the other, and add the predictions of files.
 
-    Raises PreviewDeclined if a person saw the first replies of a server and declined the rest.
+    In a dry run the requests are counted and not made. Raises PreviewDeclined if a person saw the first replies of a
+    server and declined the rest. Raises BadInput if a model and a file, or two files, predict the same problem as the
+    same scorer.
     """
     with asking.opened() as cache:
         answers = ModelAnswers(cache.ledger)
@@ -347,7 +349,10 @@ def _plan_rest(
     model: Model,
     cache: Cache,
 ) -> dict[str, Any]:
-    """Count the requests, tokens and cost left for a model, by name."""
+    """Count the requests, tokens and cost left for a model, by name.
+
+    Nothing is asked.
+    """
     from winokit.stages.audit.preview import plan_quietly
 
     with plan_quietly(cache, asking.spending) as ledger:
@@ -495,10 +500,11 @@ def _list_subsets(settings: AuditSettings) -> list[str]:
 
 
 def _select_subset(dataset: Dataset, name: str) -> Dataset:
-    """Select the problems of a subset: those with or without a label.
+    """Select the problems for which a label is true, or false.
 
-    All are selected if the name is empty. With `non_` before a label's name, those without it. Raises UnknownName if no
-    problem has the label.
+    All are selected if the name is empty. The name of a label selects problems for which it is true, and `non_` before
+    it those for which it is false. Problems that lack the label are in neither. Raises UnknownName if no problem has
+    the label.
     """
     if not name:
         return dataset
@@ -538,7 +544,7 @@ def collect_notes(
 
 
 def _note_silence(rows: Sequence[Prediction], dataset: Dataset) -> list[str]:
-    """Note the scorers without predictions for some problems."""
+    """Note the scorers without predictions for some original problems."""
     ids = {problem.id for problem in dataset}
     ids_by_scorer: dict[tuple[str, str], set[str]] = {}
     for row in rows:

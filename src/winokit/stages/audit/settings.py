@@ -136,7 +136,11 @@ class AuditSettings(Settings):
 
     @cached_property
     def columns_by_owner(self) -> tuple[Columns, dict[str, str] | None]:
-        """Columns of DATA's table, and columns of the predictions or None."""
+        """Columns of DATA's table, and columns of the predictions or None.
+
+        If no column has a role of predictions, all are of DATA. Otherwise all are of the predictions if these are
+        given, and else they are split by role, since both are in one table.
+        """
         if self.columns is None:
             return None, None
         from winokit.data.predictions.columns import are_of_predictions, checked_columns

@@ -44,9 +44,10 @@ LISTED = 20
 
 
 def lines(run: Run, every: bool = False) -> Iterator[str | Table]:
-    """Lines for the terminal: verdicts in sentences, the main numbers, and the path of the report.
+    """Lines for the terminal: verdicts, the main numbers, and the report's path.
 
-    `every` shows the main results of every protocol.
+    `every` shows the main results of every protocol. A dry run has the counts of requests instead, a run that stopped
+    after its preview has that, and a run in which nothing was decided has the reasons, unless `every`.
     """
     if "plan" in run.settings:
         yield from plan_lines(run.settings["plan"])
@@ -100,7 +101,10 @@ def _describe_verdicts(run: Run, judged: Sequence[JudgedScorer]) -> Iterator[str
 
 
 def _is_shown_first(point: VerdictPoint) -> bool:
-    """Whether a terminal shows a finding below the headline."""
+    """Whether a terminal shows a finding below the headline.
+
+    It does if the finding must be said, or is bad and not yet in the headline.
+    """
     return point.is_needed or (point.tone == BAD and not FIRST & {*point.claims})
 
 
@@ -239,7 +243,10 @@ def as_json(run: Run) -> dict[str, Any]:
 
 
 def figure(run: Run, name: str) -> Any:
-    """Draw a figure of the report by its name, as a matplotlib figure."""
+    """Draw a figure of the report by its name, with matplotlib.
+
+    Raises UnknownName for a figure that the run has no data for.
+    """
     from winokit.drawing.figures import canvas
     from winokit.stages.audit.figures import figures_of
 

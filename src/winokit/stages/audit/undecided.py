@@ -104,7 +104,11 @@ def _suggest_way_out(transcripts: Iterable["Transcript"]) -> str:
 
 
 def _find_cause(row: "Transcript") -> str:
-    """Cause of abstention in a reply: it cannot be read, or contradicts another reply."""
+    """Cause of abstention in a reply: the stored reason, or a default.
+
+    A reply whose choice could be read contradicts another one: its cause is `CONTRADICTORY`. Without a choice it is the
+    stored reason, or `UNREADABLE` if none is stored.
+    """
     from winokit.methods.scoring.first_replies import UNREADABLE
 
     if row.choice is not None:
@@ -118,7 +122,10 @@ def _classify_reason(why: str | None) -> str:
 
 
 def _pick_different_replies(transcripts: Iterable["Transcript"]) -> Iterator["Transcript"]:
-    """Pick the first replies to different problems, from each model in turn."""
+    """Pick the first replies to different problems, from each model in turn.
+
+    There are three at most, of all models together.
+    """
     by_model: dict[str, list[Transcript]] = {}
     picked_problems: set[tuple[str, str]] = set()
     for row in transcripts:

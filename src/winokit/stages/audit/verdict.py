@@ -89,7 +89,7 @@ def headline_state(rows: MetricRows) -> dict[str, str]:
 def _find_places(single: Metric | None) -> str:
     """Whether right answers are in several places and can change them.
 
-    The value is ONE, FIXED or SEVERAL.
+    The value is ONE, FIXED or SEVERAL. It is SEVERAL unless the row says otherwise.
     """
     in_one_place = None if single is None else single.details.get("in_one_place")
     if in_one_place is None:
@@ -124,9 +124,11 @@ def _find_pairs(rows: MetricRows) -> str:
 
 
 def _find_standings(rows: Mapping[str, Metric | None]) -> dict[str, str]:
-    """Standing of each row of a family of tests, corrected for their number (Bonferroni).
+    """Standing of each row of a family of tests against chance.
 
-    A step-down correction would find a little more, but spend the whole level on one row if the others are clear.
+    It is above, at or below, and unknown for a row that is missing or has nothing to be compared with. The level is
+    corrected for the number of tests (Bonferroni). A step-down correction would find a little more, but spend the whole
+    level on one row if the others are clear.
     """
     test_count = _count_tests(rows)
     return {fact: standing(row, test_count) for fact, row in rows.items()}
@@ -146,7 +148,10 @@ def _find_abstained(rows: MetricRows) -> str:
 
 
 def _find_fall_state(rows: MetricRows, state: State) -> str:
-    """Whether switching candidates is shown to lower accuracy by five points."""
+    """Whether switching candidates is shown to lower accuracy by five points.
+
+    FALLS if the fall is significant and its whole interval beyond five points, else HOLDS. UNKNOWN without an interval.
+    """
     row = rows.tested["switched"]
     if row is None or row.low is None:
         return UNKNOWN
@@ -319,9 +324,10 @@ def _describe_missing_twins(rows: MetricRows) -> str:
 
 
 def _describe_twins(rows: MetricRows, state: State) -> list[str]:
-    """Sentences on pairs: the share told apart, the share of those right, and all right.
+    """Sentences on pairs: told apart, right of those, and right of all.
 
-    A pair is told apart if its twins get different choices.
+    They are shares. A pair is told apart if its twins get different choices. No sentences if all problems are
+    undecided, or if right answers cannot change places.
     """
     told_row = rows.told_apart
     whole_row = rows.whole_groups

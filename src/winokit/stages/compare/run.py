@@ -156,8 +156,8 @@ def replay_notes(runs: Mapping[str, Run]) -> list[str]:
 def _name_runs(runs: Sequence[str | Path | Run]) -> dict[str, Run]:
     """Load runs and give them short, distinct names.
 
-    Names are those of the folders or, for runs in memory, those of their models. A run that is listed twice is loaded
-    once.
+    Names are those of the folders or, for runs in memory, those of their models. If two folders have the same name, all
+    folders go by their paths. A run that is listed twice is loaded once.
     """
     distinct_runs: list[str | Path | Run] = []
     for run in runs:

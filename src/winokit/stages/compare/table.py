@@ -15,7 +15,10 @@ HEADS = ("first", "second", "measure", "points", "95 % interval", "p (Holm)", "s
 
 
 def lines(result: ComparedRuns) -> Lines:
-    """Yield the verdicts, a table of tests, and the page's path."""
+    """Yield the verdicts, a table of tests, and the page's path.
+
+    Two scorers have a whole paragraph. Up to ten pairs of scorers have a sentence each, and more have the table alone.
+    """
     words = comparison_words(result.pairs)
     if len(words) == 1:
         yield from comparison_sentences(result.pairs)

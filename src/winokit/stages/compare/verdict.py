@@ -193,7 +193,7 @@ def margin_points(verdict: PairVerdict) -> str:
 def _round_gap(gap: float) -> str:
     """Gap in points as text: whole from ten points on.
 
-    Below that it has one decimal.
+    Below that it has one decimal. `gap` is a share, from 0 to 1.
     """
     return f"{100 * gap:.0f}" if gap >= 0.1 else f"{100 * gap:.1f}"
 

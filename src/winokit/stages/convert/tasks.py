@@ -114,8 +114,9 @@ def _check_task_folder(folder: Path, files: Mapping[str, bytes], marker: str) ->
 def _make_documents(dataset: Dataset, variants: Mapping[str, Variant], harness: str) -> dict[str, list[dict[str, Any]]]:
     """Make the documents of each task, by the name of its variant.
 
-    A variant without a document that the harness can score has no task. For lm-evaluation-harness the solved texts are
-    a task too.
+    A document describes one problem. A variant without a document that the harness can score has no task. For
+    lm-evaluation-harness there is one more task, `solved`: the texts with the right candidate filled in, for their
+    surprisal.
     """
     versions = {ORIGINAL: dataset} | {name: variant.problems for name, variant in variants.items()}
     documents_by_variant: dict[str, list[dict[str, Any]]] = {}

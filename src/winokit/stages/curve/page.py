@@ -223,7 +223,7 @@ class CurveChart:
 def _axis_ends(levels: Sequence[CurveLevel], goal: float | None) -> tuple[float, float]:
     """Shares at the bottom and the top of the axis.
 
-    They are tenths that hold all scores, their intervals and the goal.
+    They are tenths that hold all scores, their intervals, chance and the goal, and two tenths or more apart.
     """
     values: list[float] = []
     for level in levels:

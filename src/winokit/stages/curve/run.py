@@ -208,7 +208,7 @@ def drop_problems_without_variant(growth: NestedGrowth, data: TrainingData) -> N
 class CurveJob:
     """One training run of a curve.
 
-    It is of a size in a restart under a formalization.
+    It is of a size in a restart under a formalization. Restarts count from 1.
     """
 
     formalization: str
@@ -308,7 +308,10 @@ def _make_point(job: CurveJob, test: Dataset, outcome: "TrainOutcome") -> CurveP
 
 
 def warnings_of_points(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """Yield warnings about suspicious runs and undecided problems."""
+    """Yield warnings about suspicious runs and undecided problems.
+
+    A run is suspicious if its training gave a warning. Untrained models are not counted as runs.
+    """
     runs = {(point.formalization, point.asked, point.restart): point for point in points if point.size}
     suspicious = [point for point in runs.values() if point.warnings]
     if suspicious:

@@ -152,7 +152,7 @@ def amount(size: float) -> str:
 def doubling(series: CurveSeries) -> str:
     """Percentage points gained by training on twice as much, with the interval.
 
-    A dash without a fitted line.
+    A dash without a fitted line. The interval is left out if the curve is not sure of it.
     """
     fit = series.fit
     if fit is None:

@@ -55,7 +55,8 @@ def seeds_of(series: CurveSeries, among: int = 1) -> str:
 def state_of(series: Sequence[CurveSeries]) -> dict[str, str]:
     """State of each fact of the decision table, over all curves.
 
-    The table has a verdict for each combination of states.
+    The table has a verdict for each combination of states. Of the agreement between restarts it is the worst of any
+    curve, from agree over not_shown and one to disagree.
     """
     among = len(series)
     last_rows = [curve.levels[-1].mean for curve in series]

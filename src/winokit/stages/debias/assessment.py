@@ -49,8 +49,8 @@ def of_seed(name: str, seed: int) -> str:
 class DebiasMeasures:
     """Measures the problems that each arm keeps, as rows of results.
 
-    Every problem of the dataset has an answer. Row i of `rows` is problem i. `model` and `scoring` are the names of the
-    features' origin, written into every row.
+    An arm is one way to filter, with the problems that it keeps. Every problem of the dataset has an answer. Row i of
+    `rows` is problem i. `model` and `scoring` are the names of the features' origin, written into every row.
     """
 
     def __init__(self, rows: DebiasRows, dataset: Dataset, model: str, scoring: str) -> None:
@@ -185,7 +185,10 @@ class DebiasMeasures:
         return row
 
     def _fit_probe(self, keep: Bools, settings: Assessment) -> Probe:
-        """Fit the probe on the masked rows, in folds that split no unit."""
+        """Fit the probe on rows to keep, in folds of whole units.
+
+        `keep` flags them among all rows.
+        """
         x = self.rows.x
         assert x is not None
         kept_rows = np.flatnonzero(keep)

@@ -1,4 +1,7 @@
-"""Runs a method and others on the same problems, and measures what each keeps."""
+"""Runs several methods on the same problems, and measures what each keeps.
+
+An arm is one of these ways to filter, with the problems that it keeps.
+"""
 
 import platform
 import time
@@ -344,7 +347,7 @@ def majority_of_seeds(seeds: Sequence[DebiasArm]) -> DebiasArm:
 def _make_run_progress(progress: Progress | None, run_count: int) -> Callable[[int], None] | None:
     """Return a function to be called with the number of finished runs.
 
-    None if no progress is shown.
+    It passes that on to `progress`, with `run_count` as the number of all. None if no progress is shown.
     """
     if progress is None:
         return None

@@ -166,9 +166,10 @@ def probe_forest(filtering: "Debiased") -> Forest:
 
 
 def phase_charts(history: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> tuple[Chart, ...]:
-    """Charts of AFLite's phases: rows left, removed, over the threshold, and accuracy.
+    """Charts of AFLite's phases: problems left, removed, over the threshold, and accuracy.
 
-    `history` has one mapping per phase. There are no charts if there was only one phase.
+    `history` has one mapping per phase, and `settings` the train size and the cutoff. There are no charts if there was
+    only one phase.
     """
     if len(history) < 2:
         return ()
@@ -198,7 +199,11 @@ FEWEST_WORDS = 5
 
 
 class RemovedExample(NamedTuple):
-    """A removed problem, with the phase and score of its removal."""
+    """A removed problem, with the phase and score of its removal.
+
+    Phases count from 1. If the majority of several seeds decides, phase and score are those of the first seed, and the
+    phase is lower than 1 if that seed keeps the problem.
+    """
 
     problem: Problem
     phase: int | None
@@ -349,7 +354,8 @@ def _select_trait_tables(filtering: "Debiased") -> Iterator[tuple[str, str, Sequ
 def _select_words(words: Sequence[Overuse]) -> list[Overuse]:
     """Return the significantly over-used words, then the significantly under-used ones.
 
-    With few over-used words, the first of all words take their place, significant or not.
+    They are 20 and 10 at most. With fewer than five over-used words, the first five of all words take their place,
+    significant or not.
     """
     significant_words = [word for word in words if word.q <= SMALL]
     overused_words = [word for word in significant_words if word.log_odds > 0][:MOST_WORDS]

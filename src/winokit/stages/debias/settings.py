@@ -121,7 +121,10 @@ class FeatureSource(Settings):
         return DebiasFeatures.of_array(self.features)
 
     def _embed_problems(self, dataset: Dataset, progress: Progress | None) -> "DebiasFeatures":
-        """Embed the problems with the model, and note which answers came from the cache."""
+        """Embed the problems with the model, and note which answers were cached.
+
+        Without a model it is the built-in one. The notes are shown, and are in the features too.
+        """
         from winokit.methods.scoring.cache import open_cache
         from winokit.stages.debias.features import embedded
 

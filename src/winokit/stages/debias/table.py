@@ -154,7 +154,11 @@ def lines(filtering: "Debiased") -> Lines:
 
 
 def _make_cells(arm: DebiasArm, filtering: "Debiased") -> Iterator[str]:
-    """Yield the cells of an arm's row: kept problems, split groups, probe, and divergences."""
+    """Yield the cells of an arm's row in the table.
+
+    They are its name, kept problems, split groups, probe, divergence, and divergence by chance. The last three are left
+    out if the features were not assessed.
+    """
     split = filtering.find(arm.name, "n_groups_split")
     probe = filtering.find(arm.name, "probe_accuracy")
     kl = filtering.find(arm.name, "kl_histogram")

@@ -176,7 +176,10 @@ def _make_points(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
 
 
 def _compare_with_chance(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Yield a point that compares the removals with those under shuffled labels."""
+    """Yield a point that compares the removals with those under shuffled labels.
+
+    There is none without relabelled runs.
+    """
     row = filtering.find(filtering.method, "p_null")
     by_chance = filtering.find(filtering.method, "n_removed_by_chance")
     if row is None or by_chance is None:
@@ -206,7 +209,10 @@ def _removed_count(arm: DebiasArm) -> int:
 
 
 def _compare_probes(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Yield a point that compares the probe of the kept problems with random removals."""
+    """Yield a point that compares the kept problems' probe with random removals.
+
+    There is none if the features were not assessed.
+    """
     method = filtering.method
     claims = {name: state[name] for name in ("before", "random")}
     before = filtering.find(ALL, "probe_accuracy")
@@ -228,7 +234,10 @@ def _compare_probes(filtering: Debiased, state: State) -> Iterator[VerdictPoint]
 
 
 def _compare_seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
-    """Yield a point on the overlap of what two seeds keep and remove."""
+    """Yield a point on the overlap of two seeds.
+
+    It is on what they keep and on what they remove. There is none with a single seed.
+    """
     kept_overlap = filtering.find(filtering.method, "kept_overlap")
     removed_overlap = filtering.find(filtering.method, "removed_overlap")
     if kept_overlap is None or removed_overlap is None:
@@ -250,7 +259,10 @@ def _compare_seeds(filtering: Debiased, state: State) -> Iterator[VerdictPoint]:
 
 
 def _describe_divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
-    """Yield a point on the divergence of every arm along the first component."""
+    """Yield a point on every arm's divergence along the first component.
+
+    There is none if the features were not assessed.
+    """
     rows = []
     for arm in filtering.arms:
         row = filtering.find(arm.name, "kl_histogram")
@@ -266,7 +278,10 @@ def _describe_divergence(filtering: Debiased) -> Iterator[VerdictPoint]:
 
 
 def _describe_overused(filtering: Debiased) -> Iterator[VerdictPoint]:
-    """Yield points on words and negations that are commoner among the removed problems."""
+    """Yield points on words and negations commoner among the removed problems.
+
+    Only significant ones have a point. A negation has one too if it is rarer there.
+    """
     words = [word for word in filtering.overused.words if word.q <= SMALL and word.log_odds > 0]
     if words:
         first = join([f"“{word.trait}”" for word in words[:5]])
@@ -282,7 +297,11 @@ def _describe_overused(filtering: Debiased) -> Iterator[VerdictPoint]:
 
 
 def warnings_of(filtering: Debiased) -> Iterator[str]:
-    """Yield the warnings that a reader must not overlook."""
+    """Yield the warnings that a reader must not overlook.
+
+    They are on removals that are not shown to be more than chance, on a probe that falls below chance, and on seeds
+    that keep different problems.
+    """
     method = filtering.method
     yield from _warn_of_chance(filtering)
     before = filtering.find(ALL, "probe_accuracy")

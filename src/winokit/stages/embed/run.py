@@ -99,7 +99,10 @@ class ProblemVectors:
 def embed_with_model(
     dataset: Dataset, encoder: str | Model, design: EmbedDesign, progress: Progress | None
 ) -> ProblemVectors:
-    """Embed all problems with a model that is not fine-tuned."""
+    """Embed all problems with a model that is not fine-tuned.
+
+    Its notes are shown on the terminal, and returned with the vectors.
+    """
     asking = Asking(cluster=design.cluster, cache=design.cache)
     with asking.loaded(encoder) as loaded, asking.opened() as cache:
         notes = [*dataset.notes, *notes_of(loaded)]
@@ -117,7 +120,8 @@ def embed_with_finetuned_model(
 ) -> ProblemVectors:
     """Fine-tune a model on some problems, and embed the others.
 
-    The model and its checkpoints are written to `folder`, and interrupted training continues from there.
+    The model and its checkpoints are written to `folder`, and interrupted training continues from there. Its notes are
+    shown on the terminal, and returned with the vectors.
     """
     need_training("embed --finetune")
     from winokit.methods.training.embedding import SentenceParts, finetuned_features

@@ -36,7 +36,10 @@ IN_NO_FILE = "in no file of this version: splits would overlap, or the test give
 
 @dataclass(frozen=True, slots=True)
 class Fare:
-    """A score of one model on one version of the benchmark."""
+    """A score: how one model fares on one version of the benchmark.
+
+    Its value, interval and chance are shares, and `n` counts problems, or groups for group accuracy.
+    """
 
     version: str
     model: str
@@ -82,7 +85,10 @@ class Fare:
 
     @property
     def row(self) -> Metric:
-        """The fare as a metric row, with the version as its subset."""
+        """The fare as a metric row, with the version as its subset.
+
+        Its dataset, scoring and protocol are empty.
+        """
         details: dict[str, Detail] = {}
         if self.null is not None:
             details[NULL] = self.null

@@ -181,8 +181,8 @@ def _find_identities(previous: Path, hidden: Path | None) -> frozenset[str]:
 def _carry_gradings(previous: Path, hidden: Path | None, released: Release) -> Iterator[str]:
     """Copy the gradings of earlier versions to the new release.
 
-    Yields a note if they used up some of its budget. Nothing happens if the previous or the new release has no hidden
-    labels.
+    Yields a note if they used up some of its budget. Nothing is copied before the notes are read. Nothing happens if
+    the previous or the new release has no hidden labels.
     """
     previous_labels = find_hidden_labels(previous, hidden)
     if previous_labels is None or released.hidden is None:

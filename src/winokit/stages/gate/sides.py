@@ -146,6 +146,7 @@ def _find_logged_problems(paths: Iterable[str | Path]) -> Dataset | None:
 def _check_alike(new: GateSide, old: GateSide) -> None:
     """Raise BadInput if the runs differ in more than the model.
 
+    Besides the problems, settings such as shots and prompt must be the same, and the scorings if winokit scored both.
     Only their problems are compared if one is from a file of predictions, which has no settings.
     """
     if new.run.dataset.content_hash != old.run.dataset.content_hash:

@@ -136,7 +136,8 @@ def judge_drop(metric: PairMeasure, new: GateSide, old: GateSide, allowed: float
 def _compare_sides(metric: PairMeasure, new: GateSide, old: GateSide, level: float) -> Comparison:
     """Compare the old side with the new one by a metric.
 
-    Raises BadInput if they did not answer the same problems, or if the metric cannot be computed.
+    `level` is the confidence of the interval. Raises BadInput if they did not answer the same problems, or if the
+    metric cannot be computed.
     """
     _check_same_problems(metric, new, old)
     switched = None
@@ -160,7 +161,7 @@ def _check_same_problems(metric: PairMeasure, new: GateSide, old: GateSide) -> N
 def _list_answered(metric: PairMeasure, side: GateSide) -> set[str]:
     """Ids of the problems whose answers count for a metric.
 
-    Raises BadInput if there are none.
+    An abstention counts as an answer. Raises BadInput if there are none.
     """
     ids = {name for _, name in keys_of(side.answers())}
     if metric == "consistency":

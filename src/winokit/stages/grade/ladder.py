@@ -88,7 +88,10 @@ def _count_shown_guesses(guesses: FloatArray, level: int, steps: int) -> float:
 
 
 def steps_of(n: int) -> int:
-    """Number of steps of a score over `n` problems or groups."""
+    """Number of steps of a score over `n` problems or groups.
+
+    It is the whole part of their square root, and at least 1.
+    """
     return max(1, math.isqrt(n))
 
 

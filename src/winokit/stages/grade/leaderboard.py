@@ -192,7 +192,7 @@ def _count_gradings(release: Path, labels: HiddenPart) -> Gradings:
 def _rank_entries(entries: Sequence[Graded], metric: str) -> Iterator[BoardPlace]:
     """Yield the entries by falling score, and those without a score last.
 
-    Entries with one score are in the order of their names.
+    Entries with the same score share a rank, and are in the order of their names.
     """
 
     def sort_key(entry: Graded) -> tuple[float, str, str]:

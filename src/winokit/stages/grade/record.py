@@ -69,7 +69,10 @@ class Statement:
 
 
 def _check_statement_text(text: str) -> None:
-    """Raise BadInput unless a text is one short line of valid Unicode."""
+    """Raise BadInput unless a text is one short line of valid Unicode.
+
+    It may have 300 characters, or be empty.
+    """
     has_surrogates = any("\ud800" <= character <= "\udfff" for character in text)
     if has_surrogates:
         raise BadInput(f"an entry's statements must be text, found {text[:40]!a}: is --name missing?")
@@ -231,7 +234,8 @@ def entry_hash(entry: Graded) -> str:
 def was_graded(entry: Graded, folder: Path) -> bool:
     """Whether the log in a folder of hidden labels confirms an entry.
 
-    An entry is a file that anybody can edit, trials and intervals included.
+    An entry is a file that anybody can edit, trials and intervals included. So some row under its name must have the
+    same submission, the same shown scores and the same content (`entry_hash`).
     """
     name = entry.statement.name if entry.statement else None
     own_hash = entry_hash(entry)
@@ -274,7 +278,8 @@ def _format_flags(right: NDArray[np.bool_]) -> str:
 def kept_outcome(folder: Path, key: str) -> dict[str, NDArray[np.bool_]] | None:
     """Read which problems a submission has right, by training size.
 
-    `folder` is that of the hidden labels, `key` the hash of the submission. None if no outcome was kept.
+    `folder` is that of the hidden labels, `key` the hash of the submission. None if no outcome was kept. Raises
+    BadInput if the file is none that a grading writes.
     """
     path = folder / OUTCOMES / f"{key}.json"
     if not path.is_file():

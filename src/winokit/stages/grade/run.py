@@ -141,7 +141,10 @@ def grade(
 
 
 def make_board(release: Path, entries: Path, settings: GradeSettings, page: Path) -> "Leaderboard":
-    """Write the leaderboard page of a folder of entries, and print notes."""
+    """Write the leaderboard page of a folder of entries, and print notes.
+
+    Returns the board with the path of the page. Raises BadInput if the page would overwrite an entry.
+    """
     from winokit.stages.grade.leaderboard import leaderboard, write_board
 
     refuse_overwriting(page, entries.glob("*.json"))

@@ -37,7 +37,10 @@ def board_row(
 
 
 def board_of(run: ItemsRun) -> DrawnBoard:
-    """Make the board of all models, families folded below their best member."""
+    """Make the board of all models, families folded below their best member.
+
+    Folded members are shown only when somebody opens the family.
+    """
     matrix = run.judged.matrix
     names = family_names(run)
     pairs = [(int(first), int(second)) for first, second in opposite_pairs(run.judged.asked)]
@@ -53,8 +56,8 @@ def board_of(run: ItemsRun) -> DrawnBoard:
 def bounds_of(run: ItemsRun, ranked: RankedScorer, pairs: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Bounds of a scorer's share of pairs right.
 
-    They follow from the item parameters of the bank. `pairs` are the rows of twins with opposite answers. None without
-    a bank, or if the scorer answers no item of it.
+    They are the lower and the upper one, from 0 to 1, and follow from the item parameters of the bank. `pairs` are the
+    rows of twins with opposite answers. None without a bank, or if the scorer answers no item of it.
     """
     if run.bank is None:
         return None

@@ -117,7 +117,10 @@ class ItemsPage:
 
     @cached_property
     def lines(self) -> list[tuple[ItemPoint, ItemPoint]]:
-        """Lines of the chart, each joining the points of twins."""
+        """Lines of the chart, each joining the points of twins.
+
+        Pairs of which a twin has no point have no line.
+        """
         lines = []
         for pair in self.judged.pairs:
             ends = [self.points[row] for row in pair.rows if row in self.points]

@@ -34,7 +34,10 @@ ERRATA = "errata.toml"
 
 @dataclass(frozen=True)
 class FamilyRow:
-    """One family of models: its size, strength and shares right."""
+    """One family of models: its size, strength and shares right.
+
+    Families are numbered from 0.
+    """
 
     number: int
     name: str
@@ -69,7 +72,10 @@ class ItemsRun(Brief):
 
     @cached_property
     def families(self) -> list[FamilyRow]:
-        """The families of models, the strongest first."""
+        """The families of models, the strongest first.
+
+        Families of equal strength are in the order of their numbers.
+        """
         matrix = self.judged.matrix
         answer_counts = np.maximum(matrix.is_asked.sum(axis=1), 1)
         rights = matrix.right.sum(axis=1) / answer_counts
@@ -163,7 +169,7 @@ def items(
 def _describe_witnesses(judged: JudgedItems) -> list[str]:
     """Note that there are too few families to doubt a label.
 
-    Empty if there are enough.
+    Empty if there are four or more.
     """
     count = judged.family_count
     if count < 4:
@@ -174,7 +180,7 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
 def _compare_with_labels(judged: JudgedItems) -> list[str]:
     """Note that answers fit the labels no better than a coin.
 
-    Empty if they fit better.
+    Empty if they fit better: the whole interval of the share right is above chance.
     """
     right = judged.right
     if right.low > judged.chance:
@@ -205,8 +211,8 @@ def _compare_with_bank(judged: JudgedItems, bank: ItemBank | None) -> list[str]:
 def _write_votes(votes: str | Path, out: str | Path | None) -> Path:
     """Write errata.toml from a file of people's votes.
 
-    Returns its path. It goes into the folder `out`, or into the current one if that is None. Raises BadInput if there
-    are no votes.
+    Returns its path. It goes into the folder `out`, or into the current one if that is None. A note counts the errata
+    on the terminal. Raises BadInput if there are no votes.
     """
     dataset = load_one(votes)
     errata, judged_count = errata_of_votes(dataset, f"people of {dataset.card.name}")

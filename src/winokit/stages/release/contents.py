@@ -142,7 +142,11 @@ def _has_problems(path: Path) -> bool:
 
 
 def _check_fits_winogrande(problem: Problem) -> None:
-    """Raise CannotWrite if WinoGrande's format has no place for a problem."""
+    """Raise CannotWrite if WinoGrande's format has no place for a problem.
+
+    It has none for a yes/no judgement, for more or fewer than two candidates, or for a text with the sign of the blank
+    elsewhere.
+    """
     if problem.query is not None:
         raise CannotWrite(f"problem {problem.id}: a yes/no judgement; convert with --as choice first")
     if len(problem.candidates) != 2:

@@ -134,9 +134,11 @@ class DisclosureRules:
     """Ids of problems that were retired, and are brought back for training."""
 
     def fates(self, disclosure: Disclosure) -> dict[str, Disclosure]:
-        """Divide the problems of a disclosure by verdict.
+        """Divide the problems of a disclosure by fate: the verdict on each.
 
-        Verdicts are public, known, replaced, revealed and refused.
+        It is public if they are public anyway, known if another release revealed them before, replaced if their test is
+        replaced by this release, revealed if they are published on purpose, else refused. A verdict without problems is
+        left out.
         """
         parts: dict[str, dict[int, tuple[Giver, ...]]] = {}
         for row, givers in disclosure.givers.items():
@@ -147,7 +149,9 @@ class DisclosureRules:
     def _decide_fate(self, test: HiddenTest, row: int, givers: Sequence[Giver]) -> str:
         """Return the verdict on one hidden problem, by its index in `test.secrets`.
 
-        `givers` are the published problems that disclose it.
+        `givers` are the published problems that disclose it. All of them must be public for it to be public, and all
+        brought back for it to count as brought back. The first verdict that holds is taken, in the order of `fates`,
+        except that what this same release revealed before is revealed again.
         """
         giver_ids = {name for _, name in givers}
         if all(name in self.public_ids for name in giver_ids):

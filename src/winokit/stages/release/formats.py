@@ -85,7 +85,7 @@ def parquet_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
 def _complete_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of WinoGrande with the columns it lacks.
 
-    Those are group, target, and labels as JSON text.
+    Those are group, from the qID, target, the answer as a letter, and labels as JSON text.
     """
     answer = row.get("answer", "")
     labels = None

@@ -274,8 +274,9 @@ def labels_of(folder: Path) -> dict[str, Any]:
 def release_secret(folder: Path, given: Path | bytes | None) -> bytes:
     """Return the secret to draw a release from: given, stored or new.
 
-    A secret in the folder is never replaced by another, since things drawn from it may be public. Raises BadInput if
-    the given secret differs from the stored one, or if the stored one is lost and none is given.
+    A secret in the folder is never replaced by another, since things drawn from it may be public. Nothing is written: a
+    new secret is stored with the hidden labels. Raises BadInput if the given secret differs from the stored one, or if
+    the stored one is lost and none is given.
 
     Parameters
     ----------

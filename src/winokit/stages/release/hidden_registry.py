@@ -174,7 +174,7 @@ class HiddenRegistry:
     def forget(self, identity: str, folder: Path) -> None:
         """Remove a test whose labels in a folder were replaced by others.
 
-        If its labels are in another folder too, it stays, without this folder.
+        If it has labels in another folder that is still there, it stays, without the folders that are not.
         """
         test = self.find(identity)
         if test is None:

@@ -193,7 +193,8 @@ def _remove_stale_files(folder: Path, names: set[str]) -> None:
 def _complete_settings(settings: ReleaseSettings, problems: Dataset) -> ReleaseSettings:
     """Return the settings with a name and a fitting formalization.
 
-    Raises BadInput if neither the settings nor the problems have a name that fits.
+    If the problems are whole texts, a formalization that needs a blank is replaced, and a note says so. Raises BadInput
+    if neither the settings nor the problems have a name that fits.
     """
     formalization = settings.formalization
     needs_blank = formalization.partition("?")[0] in MASKING
@@ -308,7 +309,10 @@ def _make_problem_files(contents: ReleaseContents) -> dict[str, bytes]:
 
 
 def _make_rows(contents: ReleaseContents, name: str) -> list[manifest.Row]:
-    """Return the rows of a file of problems, for the test without answers."""
+    """Return the rows of a file of problems.
+
+    Rows of the test have no answers. Only rows of training files state whether a problem was kept or removed.
+    """
     problems = contents.files[name]
     if name == manifest.TEST:
         return list(map(manifest.hidden_row_of, problems))

@@ -105,7 +105,10 @@ def keys_of(units: Sequence[ReleaseUnit], *, facts: bool = False) -> list[set[Ke
 
 
 def _add_text_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
-    """Add a key to every two units with near-duplicate texts."""
+    """Add a key to every two units with near-duplicate texts.
+
+    It is added to their sets in `keys`. Answers are not used.
+    """
     unit_of_row: list[int] = []
     unanswered: list[Problem] = []
     for index, unit in enumerate(units):
@@ -120,7 +123,10 @@ def _add_text_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> No
 
 
 def _add_twin_keys(keys: Sequence[set[Key]], units: Sequence[ReleaseUnit]) -> None:
-    """Add a key to every two single problems that may be twins."""
+    """Add a key to every two single problems that may be twins.
+
+    It is added to their sets in `keys`. Answers are not used.
+    """
     single_units = [index for index, unit in enumerate(units) if not unit.is_group]
     singles = [units[index].members[0].replace(answer=None) for index in single_units]
     for pair in possible_twins(singles):
@@ -264,9 +270,10 @@ class ReleaseSplit:
         return index in self.where or index in self.shared
 
     def place_block(self, block: Sequence[int], share: float) -> bool:
-        """Place a whole block in test or dev if it fits.
+        """Place a whole block in test, or else dev, if it fits.
 
-        Returns whether it did. `share` is the largest share of the split that the block may fill.
+        Returns whether it did. `share` is the largest share of the split that the block may fill, though four problems
+        are never too many. A block with a unit that may not be evaluated on does not fit.
         """
         size = sum(len(self.units[index].kept) for index in block)
         if not all(self._may_evaluate(index) for index in block):
@@ -288,7 +295,10 @@ class ReleaseSplit:
         return bool(unit.kept) and (is_whole_group or not self.complete)
 
     def _assign_units(self, indices: Sequence[int], name: str, size: int) -> None:
-        """Set the split of units, which have `size` kept problems together."""
+        """Set the split of units, and take their problems from its room.
+
+        `size` is the number of kept problems that they have together.
+        """
         self.where.update(dict.fromkeys(indices, name))
         self.room[name] -= size
 

@@ -354,7 +354,8 @@ def _read_json_values(path: Path) -> list[Any]:
 def _find_ids_in_object(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the ids that a JSON object may have an answer for.
 
-    Those are its own id, if a key that is not in `SILENT` has a value, and keys whose value may be an answer.
+    Those are its own id, if a key that is not in `SILENT` has a value, and every key with text or a number as its
+    value, as in a mapping of ids to answers.
     """
     if any(row[key] not in (None, "", -1) for key in row.keys() - SILENT):
         for key in ("id", "qID"):
@@ -399,7 +400,8 @@ def _check_counts(folder: Path, problems_by_file: Splits, counts: Any) -> Iterat
 def _check_labels(path: Path, name: str, problems: Dataset) -> Iterator[Finding]:
     """Yield a finding if labels differ from the answers of the problems.
 
-    `name` is that of the file of problems.
+    It is on their number, or on labels that are not the answers. The latter are compared only if all problems have
+    answers. `name` is that of the file of problems.
     """
     labels = path.read_text("utf-8", "replace").split()
     answers = [str(problem.answer + 1) for problem in problems if problem.answer is not None]

@@ -103,7 +103,10 @@ class SearchFinding:
 
 @dataclass(frozen=True, repr=False)
 class SearchFindings(Brief):
-    """Findings of a search, for all formalizations."""
+    """Findings of a search, for all formalizations.
+
+    `chance` is the accuracy of guessing on the dev set, among the candidates of each problem.
+    """
 
     shown_by = "winokit.stages.search.table"
     folder: Path
@@ -356,7 +359,7 @@ def voted(dataset: Dataset, ballots: Sequence[Sequence[Prediction]], model: str)
 def tries_up_to(most: int) -> list[int]:
     """Return the numbers of trials for which the expected best is reported.
 
-    The last one is `most`, the number of finished trials.
+    They are those of `TRIES` (1, 2, 5, 10 and so on) below `most`, and `most` itself, the number of finished trials.
     """
     return [*(tries for tries in TRIES if tries < most), most]
 

@@ -84,7 +84,7 @@ class SearchSets(Sets):
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
         """Load all sets, without a check for overlap.
 
-        Raises BadInput if there is no dev set.
+        `seed` draws the holdout. Raises BadInput if there is no dev set.
         """
         if self.dev is None and self.holdout is None:
             raise BadInput(

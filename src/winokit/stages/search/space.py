@@ -109,8 +109,8 @@ class SearchSpace(Settings):
     def draw(self, seed: int, number: int) -> dict[str, Any]:
         """Draw the settings of a trial and its seed, by name.
 
-        `seed` is that of the search, and `number` that of the trial. Each setting has a random number, even if it has
-        only one value: fixing one setting does not change the others.
+        `seed` is that of the search, and `number` that of the trial, from 0. Each setting has a random number, even if
+        it has only one value: fixing one setting does not change the others.
         """
         import numpy as np  # here, so that help does not wait for it
 

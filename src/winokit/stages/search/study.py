@@ -66,9 +66,11 @@ class TrialBook:
         self._lock.close()
 
     def plan(self, formalizations: Iterable[str], trials: int) -> None:
-        """Plan the trials to run: those of each formalization that have not ended.
+        """Plan the trials to run: those that have not ended.
 
-        The first trials of all formalizations come before the second ones, and so on. `trials` is the number of each.
+        Failed trials are run again. So are those that a kill left unfinished, which are marked as failed. The first
+        trials of all formalizations come before the second ones, and so on. `trials` is the number of trials of each
+        formalization.
         """
         pending = []
         for place, name in enumerate(formalizations):
@@ -121,9 +123,9 @@ class TrialBook:
         return len(self._pending) + len(self._running)
 
     def trials(self, formalization: str, trials: int) -> list[Trial]:
-        """Return the ended trials of a formalization by number, each with its last outcome.
+        """Return a formalization's ended trials by number, each with its last outcome.
 
-        `trials` is the number of planned trials: those with a higher number are left out.
+        Failed ones are among them. `trials` is the number of planned trials: those with a higher number are left out.
         """
         by_number: dict[int, Trial] = {}
         names = list(distributions(self.space))

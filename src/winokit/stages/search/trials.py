@@ -41,6 +41,7 @@ class SearchTask:
 
     formalization: str
     number: int
+    """Its number among the trials of the formalization, from 0."""
     drawn: Mapping[str, Any]
     """Its drawn settings by name, with its seed."""
 
@@ -55,7 +56,8 @@ class EndedTrial:
     """Outcome of a trial.
 
     A run that learned nothing is `done`, with warnings. A run whose loss is not a number has `diverged`. A run has
-    `failed` if memory ran out or a worker died: then the next search repeats it.
+    `failed` if memory ran out or a worker died: then the next search repeats it. Numbers are None unless it is done.
+    `steps` counts the steps of training, and `kept_step` is the one whose weights were kept.
     """
 
     state: str
@@ -90,7 +92,8 @@ def attempt(
 ) -> EndedTrial:
     """Run a trial, or resume it, and return its outcome.
 
-    Errors that would stop every trial are raised. Errors of this trial alone are in the outcome.
+    Errors that would stop every trial are raised: those of winokit, except a loss that is not a number and a lack of
+    memory. Errors of this trial alone are in the outcome. The whole text of an unexpected one is written to its folder.
     """
     folder = job.out / task.folder
     try:

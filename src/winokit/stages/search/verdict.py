@@ -104,7 +104,10 @@ def _compare_with_luck(findings: SearchFindings, state: dict[str, str]) -> Itera
 
 
 def _compare_formalizations(findings: SearchFindings) -> Iterator[VerdictPoint]:
-    """Yield points on the medians of formalizations, and on the range within one."""
+    """Yield points on formalizations' medians, and on the range within one.
+
+    The first needs two formalizations with a finished trial. The second is on the formalization with the widest range.
+    """
     spreads = {finding.formalization: finding.spread for finding in findings.found if finding.spread is not None}
     if len(spreads) > 1:
         medians = {name: spread.median for name, spread in spreads.items()}

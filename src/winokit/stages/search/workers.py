@@ -60,7 +60,10 @@ class TrialCrew:
     """CPU threads of each worker; None for an equal share of the cores."""
 
     def device(self, worker: int) -> str | None:
-        """Return the device of the worker with this number, or None for the best one."""
+        """Return the device of a worker, or None for the best one.
+
+        `worker` is its number, from 0.
+        """
         if not self.devices:
             return None
         return self.devices[worker % len(self.devices)]
@@ -88,7 +91,10 @@ def engine_of(name: str, address: str | None, crew: TrialCrew) -> RunTrials:
 
 
 def one_by_one(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) -> Answers:
-    """Run trials in this process, and yield their outcomes."""
+    """Run trials in this process, and yield their outcomes.
+
+    They are on the crew's first device. The number of torch's threads is changed meanwhile.
+    """
     previous_threads = torch.get_num_threads()
     torch.set_num_threads(crew.threads or previous_threads)
     try:
@@ -143,7 +149,7 @@ def side_by_side(job: SearchJob, ask: Asking, crew: TrialCrew, moved: Moving) ->
 class _TrialWorker:
     """A process that runs trials, and a thread that receives its messages.
 
-    `place` is the worker's number. The thread puts each message into `messages`, as worker, kind and content.
+    `place` is the worker's number, from 0. The thread puts each message into `messages`, as worker, kind and content.
     """
 
     def __init__(
@@ -284,7 +290,10 @@ def resources(there: dict[str, float], crew: TrialCrew) -> dict[str, float]:
 
 
 def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[EndedTrial, dict[str, bytes]]:
-    """Run a trial on a Ray worker, and return its outcome and its files by path."""
+    """Run a trial on a Ray worker, and return outcome and files.
+
+    Files are contents by path, relative to the trial's folder. Checkpoints are left out.
+    """
     torch.set_num_threads(threads)
     ended = attempt(job, task)
     folder = job.out / task.folder
@@ -293,9 +302,10 @@ def _run_remotely(job: SearchJob, task: SearchTask, threads: int) -> tuple[Ended
 
 
 def _receive_result(ray: Any, ready: Any, job: SearchJob, task: SearchTask) -> EndedTrial:
-    """Return the outcome of a task, and write its files to the search's folder.
+    """Return a task's outcome, and write its files to the search's folder.
 
-    `ready` is Ray's reference to the task. Files that exist already are not overwritten.
+    `ready` is Ray's reference to the task. Files that exist already are not overwritten. A task that Ray lost has
+    failed. An error that the trial raised is raised here.
     """
     try:
         ended, files = ray.get(ready)

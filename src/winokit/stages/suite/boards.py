@@ -1,6 +1,6 @@
 """The boards of a large suite: on each dataset, all entrants ranked.
 
-Families are folded, and a row opens a model's audit.
+Families are folded: their best member shows, and the others when somebody opens it. A row opens a model's audit.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from winokit.stages.suite.matrix import SuiteCell, SuiteMatrix
 def boards_of(matrix: SuiteMatrix) -> list[DrawnBoard]:
     """Make a board for each dataset of a large suite.
 
-    Datasets without results have none. Empty for a small suite, whose page compares every two models.
+    A suite is large from 27 entrants on. Datasets without results have none. Empty for a small suite, whose page
+    compares every two models.
     """
     if not matrix.is_large:
         return []
@@ -55,7 +56,7 @@ def _draw_board(dataset: str, cells: Sequence[SuiteCell]) -> DrawnBoard:
 def _collect_answers(cells: Sequence[SuiteCell]) -> Answers:
     """Collect the answers of all cells, a scorer per cell.
 
-    The cells are of one dataset.
+    The cells are of one dataset. Raises BadInput if a problem has several samples.
     """
     asked_problems = AskedProblems.of(cells[0].data.asked)
     row_of = {name: row for row, name in enumerate(asked_problems.ids)}

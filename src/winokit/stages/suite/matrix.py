@@ -117,7 +117,7 @@ class SuiteCell:
     def folder_link(self) -> str | None:
         """The path of the cell's folder, relative to the suite's.
 
-        None if nothing is in it.
+        None until the cell is done, and if nothing is written.
         """
         if self.folder is None or self.state != DONE:
             return None
@@ -197,7 +197,10 @@ class Standing:
 
     @property
     def above(self) -> float:
-        """Distance of the value from its level of chance, negative below it."""
+        """Distance of the value from its level of chance, negative below it.
+
+        A level that is not known counts as 0.
+        """
         level = self.row.level or 0.0
         return self.row.value - level
 
@@ -430,9 +433,9 @@ def write_suite(run: SuiteRun, folder: Path) -> Path:
 
 
 def _list_decades(logarithms: Sequence[float]) -> range:
-    """Powers of ten that enclose some numbers, given their logarithms.
+    """Exponents of the powers of ten that enclose some numbers.
 
-    Empty without numbers.
+    The numbers are given as their logarithms to base ten. Empty without numbers.
     """
     if not logarithms:
         return range(0)
@@ -531,8 +534,8 @@ def _format_cell(cell: SuiteCell) -> Text:
 def live(doing: str) -> Iterator[Watch]:
     """Show the growing matrix on a terminal, or print finished cells.
 
-    Lines of finished cells are for output that is no terminal. The context gives the function to call with all cells
-    whenever one changes. `doing` is the first word of a line.
+    Lines of finished cells are for output that is no terminal. Both go to standard error. The context gives the
+    function to call with all cells whenever one changes. `doing` is the first word of a line.
     """
     from rich.console import Console
     from rich.live import Live

@@ -190,7 +190,10 @@ def _make_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
 
 
 def _check_scoring(settings: SuiteSettings, plan: ScoringPlan) -> None:
-    """Raise BadInput for unknown scorings, or examples that are not shown."""
+    """Raise BadInput for unknown scorings, or for needless examples.
+
+    Examples are needless if they are named, and no number of shots asks for any.
+    """
     for name in settings.scoring or ():
         parse_scoring(name)
     has_shots = any(settings.shots)
@@ -324,7 +327,8 @@ class _SuiteWork:
     def run_model(self, model: SuiteModel) -> None:
         """Run the cells of a model that are not done.
 
-        The model is loaded only if there are any, and released.
+        The model is loaded only if there are any, and released. If it cannot be loaded, its cells are marked as failed.
+        In a dry run nothing happens to stored predictions, which ask nothing.
         """
         cells = [cell for cell in self.cells if cell.entrant.model is model and cell.state != EMPTY]
         identity = identity_of(model)
@@ -393,7 +397,7 @@ class _SuiteWork:
     def resume_cell(self, cell: SuiteCell, identity: str) -> bool:
         """Whether a cell is done, now or by an earlier audit.
 
-        If its folder has an audit of the same key, the cell is filled from it.
+        If its folder has an audit of the same key, the cell is filled from it. Never in a dry run, or without a folder.
         """
         if cell.folder is None or self.ledger.spending.dry_run:
             return False
@@ -409,7 +413,7 @@ class _SuiteWork:
         """Audit a cell, tried twice if it fails.
 
         It writes cell.json into the cell's folder. `model` is None for stored predictions. An audit that fails twice
-        marks the cell as failed, with the reason.
+        marks the cell as failed, with the reason. In a dry run, what the cell would ask is added to `plans` instead.
         """
         cell.state = RUNNING
         begun = time.monotonic()
@@ -473,7 +477,8 @@ class _SuiteWork:
     def finish_cell(self, cell: SuiteCell, run: Run, seconds: float, parameters: float | None) -> None:
         """Mark a cell as done, and keep the results of its audit.
 
-        Only rows and predictions that the page needs are kept.
+        Only rows and predictions that the page needs are kept. `parameters` is the number that was counted: one that
+        suite.toml states goes before it.
         """
         model = cell.entrant.model
         rows = []

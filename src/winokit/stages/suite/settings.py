@@ -47,7 +47,10 @@ class SuiteModel(Settings):
 
     @property
     def title(self) -> str:
-        """Name of the model in rows and on pages."""
+        """Name of the model in rows and on pages.
+
+        It is the given name, else the SPEC without addresses of servers.
+        """
         if self.name is not None or self.spec is None:
             return self.name or ""
         if isinstance(self.spec, str):

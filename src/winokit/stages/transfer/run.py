@@ -297,7 +297,8 @@ def _make_choice_rows(first_row: Metric, chosen_on: Dataset, scores: Sequence[fl
 def _collect_scores_on_choice_set(runs: "Sequence[TrainOutcome]", test: TransferTarget) -> list[float]:
     """Score of each setting on the set to choose on.
 
-    `runs` has a run per setting. Empty if nothing is chosen.
+    It is the accuracy with undecided problems counted as guesses, if the run has that. `runs` has a run per setting.
+    Empty if nothing is chosen.
     """
     if test.chosen_on is None:
         return []

@@ -129,7 +129,7 @@ class TransferSets(Settings):
     def _load_named_set(self, dataset: "str | Dataset | NamedData") -> "NamedData":
         """Load DATA or NAME=DATA.
 
-        Without a name, a set has that of its card.
+        Without a name, a set has that of its card. A set that is named and loaded already is returned as it is.
         """
         from winokit.stages.transfer.selection import NamedData
 
@@ -141,7 +141,10 @@ class TransferSets(Settings):
 
 
 def refuse_arrow(data: str | Dataset) -> None:
-    """Raise BadInput for A>B, the former spelling of sequences of sets."""
+    """Raise BadInput for A>B, the former spelling of sequences of sets.
+
+    The path of a file that exists is not refused.
+    """
     if isinstance(data, str) and ARROW in data and not Path(data).exists():
         first, _, second = data.partition(ARROW)
         first = first.strip("- ") or "DATA"

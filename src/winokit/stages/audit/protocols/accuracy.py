@@ -17,7 +17,8 @@ from winokit.stages.audit.sheet import AuditSheet, flags
 def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy, expected accuracy, precision, abstentions and the majority class.
 
-    Abstentions count as wrong in accuracy, and as guesses in expected accuracy.
+    Abstentions count as wrong in accuracy, and as guesses in expected accuracy. Precision is of answered problems, and
+    is there only if some are not answered. If people found problems wrong, the accuracy without them is there too.
     """
     answers = sheet.answers()
     unlabelled = sum(problem.answer is None for problem in sheet.dataset)
@@ -45,7 +46,10 @@ def accuracy(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _count_abstentions(sheet: AuditSheet) -> dict[str, float]:
-    """Shares of answers that are ties (`tied`) or cut off (`unfinished`)."""
+    """Shares of answers that are ties (`tied`) or cut off (`unfinished`).
+
+    They are shares of all answers, not of abstentions. `unfinished` is there only if it is not 0.
+    """
     answers = sheet.answers()
     # Two answers that contradict each other, as a chat model may give when candidates change places, are a tie.
     reasons = Counter(sheet.reasons(answers.subset(answers.silent)))

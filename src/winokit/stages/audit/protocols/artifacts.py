@@ -24,7 +24,9 @@ def artifacts(sheet: AuditSheet) -> Iterable[Metric]:
 def special_word(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy and group accuracy at choosing the special word.
 
-    The right candidate is given. This is the zero-shot setting of Elazar et al. (2021).
+    The special word is the one in which twins differ. In these problems it is the blank, and the words of the two twins
+    are its candidates. The right candidate of the original problem is given in the text. This is the zero-shot setting
+    of Elazar et al. (2021).
     """
     yield from _score_variant(sheet, "special-word", "all", "special-word")
 

@@ -22,7 +22,11 @@ from winokit.text.words import letters
 
 @protocol("reversed")
 def position(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by the place of the right candidate, and effect of order."""
+    """Accuracy by the place of the right candidate, and effect of order.
+
+    Only problems with two candidates count, and no judgements. The effect of order needs predictions of reversed
+    candidates, and a scorer that does not itself ask in both orders.
+    """
     everything = sheet.answers()
     has_places = flags(_has_places(problem) for problem in everything.problems)
     answers = everything.subset(has_places)
@@ -59,7 +63,10 @@ def _compare_orders(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
 
 @protocol()
 def length(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy by equal or unequal length, and choices of the shorter candidate."""
+    """Accuracy by equal or unequal length, and choices of the shorter candidate.
+
+    Only problems with two candidates count.
+    """
     everything = sheet.answers()
     answers = everything.subset(everything.candidates == 2)
     shorter_by_candidates = _find_shorter(sheet.dataset)

@@ -26,7 +26,7 @@ AnswerKey = tuple[str, int]
 def switching(sheet: AuditSheet) -> Iterable[Metric]:
     """Accuracy before and after switching, its fall, and consistency.
 
-    Only problems that could be switched count.
+    Only problems with two candidates count that could be switched and have both predictions.
     """
     if not sheet.has("switched"):
         return
@@ -57,7 +57,10 @@ def stability(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
-    """Accuracy before and after a perturbation, and the share of choices kept."""
+    """Accuracy before and after a perturbation, and the share of choices kept.
+
+    The accuracy before, and the share, are on problems that have both predictions.
+    """
     subset = variant.removeprefix(PERTURBED)
     sheet.leave_out_refused("stability", subset, variant)
     answers = sheet.answers(variant)
@@ -77,7 +80,8 @@ def _score_perturbation(sheet: AuditSheet, variant: str) -> Iterable[Metric]:
 def strict(sheet: AuditSheet) -> Iterable[Metric]:
     """Share of groups whose problems are right in every version.
 
-    Versions are original, switched and perturbed.
+    Versions are original, switched and perturbed. One that a problem lacks, or that has no prediction, is passed over.
+    No rows without a switched or perturbed version.
     """
     variants = ["switched", *(name for name in sheet.variants if name.startswith(PERTURBED))]
     versions = [sheet.answers(name) for name in variants if name in sheet.predictions]
@@ -102,7 +106,8 @@ def _merge_versions(
 ) -> tuple[dict[AnswerKey, bool], dict[AnswerKey, float]]:
     """Whether each problem is right in all versions, and its chance.
 
-    Both are by problem and sample.
+    Both are by problem and sample. Versions without an answer to a problem are passed over. The chance is the product
+    of those of its versions.
     """
     is_right = dict(zip(answers.keys, answers.correct.tolist(), strict=True))
     chances = dict(zip(answers.keys, answers.chances.tolist(), strict=True))

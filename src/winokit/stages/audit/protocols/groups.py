@@ -47,7 +47,11 @@ def groups(sheet: AuditSheet) -> Iterable[Metric]:
 
 @protocol()
 def dependence(sheet: AuditSheet) -> Iterable[Metric]:
-    """Share of pairs with the same option, and accuracy of independent answers."""
+    """Share of pairs with the same option, and accuracy of independent answers.
+
+    The second is the share of pairs that would be right if each twin were answered without regard to the other. No rows
+    without complete pairs.
+    """
     answers = sheet.answers()
     pairs = complete_pairs(answers)
     if not len(pairs):

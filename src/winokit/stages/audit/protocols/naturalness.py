@@ -48,7 +48,11 @@ def surprisal(dataset: Dataset, model: Model, cache: Cache, by_name: bool) -> Ma
 
 @protocol(asks=surprisal)
 def naturalness(sheet: AuditSheet) -> Iterable[Metric]:
-    """Accuracy on the likeliest, middle and unlikeliest texts, and their gap."""
+    """Accuracy on the likeliest, middle and unlikeliest texts, and their gap.
+
+    They are thirds of the problems by surprisal, the likeliest with the lowest. Without surprisals there are no rows,
+    and all problems are recorded as left out.
+    """
     surprisals = sheet.asked.get("naturalness")
     if not surprisals:
         reason = "no surprisal: it needs a causal model, or a masked one and --protocol naturalness"

@@ -73,7 +73,10 @@ def structure(sheet: AuditSheet) -> Iterable[Metric]:
 
 
 def _score_special_words(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
-    """Accuracy by whether the special word of a group is the last."""
+    """Accuracy by whether the special word of a group is the last.
+
+    Single problems, and languages without spaces between words, are left out.
+    """
     last_groups = _find_last_groups(sheet.dataset)
     in_group = flags(problem.group is not None and is_spaced(problem) for problem in answers.problems)
     is_last = flags(problem.group in last_groups for problem in answers.problems)
@@ -116,7 +119,10 @@ def _score_paradigms(sheet: AuditSheet, answers: Answers) -> Iterable[Metric]:
 
 @lru_cache(2)  # the same for every scorer of a dataset
 def _find_last_groups(dataset: Dataset) -> set[str]:
-    """Find the groups whose special word is the last word."""
+    """Find the groups whose special word is the last word.
+
+    It is found by comparing the first two members, so groups of one are never among them.
+    """
     groups = {name: members for name, members in dataset.groups.items() if len(members) > 1}
     return {name for name, (first, second, *_) in groups.items() if special_is_last(first, second)}
 
