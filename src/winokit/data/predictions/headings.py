@@ -23,7 +23,7 @@ LOOKED_AT = 200
 def read_headed(source: Source, matcher: Matcher) -> Table:
     """Read a table, and name its columns if it has no header.
 
-    They are called "column 1" and so on, and a note says so.
+    They are called "column 1" and so on, and a note says so. A bare list of labels becomes a table with one column.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def _read_headless(source: Source) -> Table:
 def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Matcher) -> bool:
     """Whether the first line of a table is data and no header.
 
-    It is if a cell is a problem's text or id, a fraction or a list, or if every cell occurs at least twice below it.
+    It is if a cell is a problem's text or id, a fraction or a list, or if every cell that is not empty occurs at
+    least twice below it.
 
     Parameters
     ----------

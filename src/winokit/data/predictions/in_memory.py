@@ -136,7 +136,10 @@ def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[Pre
 
 
 def _make_mapping_tables(predictions: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
-    """Tables of answers by id, or of lists of answers by model."""
+    """Tables of answers by id, or of lists of answers by model.
+
+    They are answers by id if a key is the id of a problem, or if some value is not a list.
+    """
     ids = {problem.id for problem in dataset}
     has_ids = not ids.isdisjoint(predictions)
     are_models = all(map(is_column, predictions.values()))
@@ -257,7 +260,8 @@ def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> Predict
 def _render_scores(scores: Any) -> str | None:
     """The scores of one problem's candidates as the text of a cell.
 
-    None if they are missing. Raises BadInput if they are not numbers.
+    None if they are missing. Raises BadInput if they are not numbers. A single value is returned as text, whatever it
+    is.
     """
     if not is_column(scores):
         is_missing = scores is None or scores != scores

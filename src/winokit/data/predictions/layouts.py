@@ -47,7 +47,7 @@ class Layout:
 
     rows: LayoutRows
     keys: frozenset[str]
-    """Keys of the first object of such a file, or columns of a table. None if the layout must be named."""
+    """Keys of the first object of such a file, or columns of a table. Empty if the layout must be named."""
 
     def __call__(self, path: Path) -> Iterable[Mapping[str, Any]]:
         """The rows of a file, each with its cells by role."""
@@ -112,6 +112,8 @@ def read_layout(
 ) -> Iterator[PredictionRow]:
     """Yield the predictions in a file of a layout.
 
+    A column that the user names replaces the layout's column of the same role.
+
     Parameters
     ----------
     name
@@ -153,7 +155,10 @@ def layout_table(path: Path, name: str) -> Table:
 
 
 def is_role(column: str) -> bool:
-    """Whether a row's key is a role, such as `text` or `option2`."""
+    """Whether a row's key is a role, such as `text` or `option2`.
+
+    `where` and `layout` are not.
+    """
     if column in ("where", LAYOUT):
         return False
     bare = column.rstrip("0123456789")

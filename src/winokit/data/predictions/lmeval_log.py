@@ -130,7 +130,8 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
 
     Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places,
     with the logits of the longer continuation, read from its start. A special word is such a place, and so is the
-    beginning.
+    beginning. Only a log of two or more tasks is concerned, one of which scores solved texts or special words, and
+    only if the run did not say logits_cache=False.
     """
     config = results.get("config")
     tasks = results.get("n-samples")
@@ -351,7 +352,9 @@ def _make_generated_row(
 ) -> PredictionRow:
     """Complete the prediction of a sample that is answered in words.
 
-    The responses must be equal. Raises Unmatched if there are different ones.
+    The responses must be equal. Raises Unmatched if there are different ones. A reply "2" means the second candidate
+    if the document has a field `option2`, unless the prompt lists an option behind that number. It abstains if no
+    answer can be read.
 
     Parameters
     ----------

@@ -189,6 +189,9 @@ class NothingMatches(BadInput):
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The function that reads a file of predictions.
 
+    Logs of lm-evaluation-harness and Inspect have no columns, so for them `columns` is ignored unless it names a
+    layout.
+
     Parameters
     ----------
     columns
@@ -410,7 +413,7 @@ def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None)
 
 
 def _count_things(count: int, noun: str) -> str:
-    """A number with a noun, in the singular or plural."""
+    """A number with a noun, which has an s unless it is 1."""
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -458,7 +461,10 @@ class RowMatching:
         """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
-        """Add a row's prediction, or the reason why it has none."""
+        """Add a row's prediction, or the reason why it has none.
+
+        If the dataset repeats its problem exactly, the row goes to the first copy without a prediction.
+        """
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return

@@ -69,6 +69,8 @@ def _is_role(role: str, roles: frozenset[str]) -> bool:
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
     """The predictions in DATA's file of problems, if there are any.
 
+    If DATA is several files, predictions are only noted and never used.
+
     Parameters
     ----------
     data
