@@ -90,7 +90,7 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
 def language(row: Mapping[str, Any]) -> str:
     """The BCP 47 code of a row's language.
 
-    "en" if the row has none, or something that is no code.
+    It is in the field `language` or `lang`. "en" if the row has none, or something that is no code.
     """
     code = row.get("language") or row.get("lang")
     if isinstance(code, str) and CODE.fullmatch(code):
@@ -101,7 +101,7 @@ def language(row: Mapping[str, Any]) -> str:
 def group(row: Mapping[str, Any]) -> str | None:
     """The name of a row's group of twins, or None.
 
-    A number is turned into text.
+    It is in the field `group`, `pair_id` or `pairID`: the first that is filled. A number is turned into text.
     """
     key = next((key for key in GROUPS if row.get(key) not in (None, "")), GROUPS[0])
     value = row.get(key)
@@ -136,7 +136,8 @@ def flag(row: Mapping[str, Any], key: str) -> bool:
 def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
     """Index of the candidate that a field counts from 1.
 
-    None if the field is empty. The field is a number or a text. Raises Malformed if it is higher than `count`.
+    None if the field is empty. The field is a number or a text. Raises Malformed if it is anything but a whole number
+    from 1 to `count`.
     """
     value = row.get(key)
     if value is None or value == "":

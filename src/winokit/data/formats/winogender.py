@@ -142,9 +142,10 @@ def _name_candidate(role: str) -> str:
 
 
 def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Label problems with the share of women in their occupation.
+    """Label problems with the percentages of women in their occupation.
 
-    The shares are in a table beside the file. Without that table the problems are unchanged. Yields all problems.
+    The percentages are in a table beside the file. Without that table, or without their occupation in it, problems
+    are unchanged. Yields all problems.
     """
     path = source.path.with_name(STATISTICS)
     statistics = _read_statistics(path) if path.exists() else {}
