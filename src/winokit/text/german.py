@@ -477,7 +477,8 @@ def is_possessive(word: str, after: str) -> bool:
 def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
     """The genders and cases that a pronoun may have, as pairs.
 
-    A gender is a letter of `GENDERS`, and a case an index in `CASES`. For a possessive they are those of the owner. Empty for an unknown word.
+    A gender is a letter of `GENDERS`, and a case an index in `CASES`. For a possessive they are those of the
+    owner. Empty for an unknown word.
     """
     if POSSESSIVE.fullmatch(word) and word != "ihr":
         owner_genders = "mn" if word.startswith(("sein", "dess")) else "fp"
@@ -927,7 +928,10 @@ def _is_form_of_slot(token: _Token, forms: frozenset[str], upper: bool) -> bool:
 
 
 def _remove_adjective_ending(word: str) -> str | None:
-    """An adjective without its ending, or None for other words."""
+    """An adjective without its ending, or None for other words.
+
+    Any word in lower case with such an ending is taken for one, unless a list says that it is none.
+    """
     match = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
     if match is None or word in NO_ADJECTIVE:
         return None
@@ -1031,7 +1035,10 @@ def _guess_masculine_or_neuter(noun: str) -> str:
 
 
 def _is_plural(noun: str) -> bool:
-    """Whether a noun after "die" is a plural."""
+    """Whether a noun after "die" is a plural.
+
+    Its ending and lists of words decide.
+    """
     word = noun.lower()
     if word.endswith(("er", "el")):
         return not _is_compound_of_any(word, WORDS["feminine_in_er_or_el"])

@@ -71,12 +71,18 @@ def is_verb_like(word: str) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word may be a past participle, as in a passive."""
+    """Whether a word may be a past participle, as in a passive.
+
+    It is if it is that of an irregular verb, or ends in -ed.
+    """
     return word in PARTICIPLES or (word.endswith("ed") and len(word) > 3)
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word is an adverb, as between subject and verb."""
+    """Whether a word is an adverb, as between subject and verb.
+
+    It is if it is on the list, or ends in -ly.
+    """
     if word in ADVERBS:
         return True
     return word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply")

@@ -26,8 +26,8 @@ class Japanese(Language, data="words_ja.toml"):
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Start and end of each place where some words occur.
 
-        A short name is not found in a longer one: アン is not in アンディ. Four letters or more are, if they are nowhere
-        else.
+        A short name is not found in a longer one: アン is not in アンディ. Four letters or more are, if
+        they are nowhere else.
         """
         places = verbatim(text, words, whole=False)
         separate_places = []

@@ -143,7 +143,11 @@ class Language:
         return f"not for this language: no rules for {ABILITIES[what]} in {self}"
 
     def split(self, text: str) -> list[str]:
-        """The words of a text, to compare two texts."""
+        """The words of a text, to compare two texts.
+
+        They are cut at spaces. A text with letters of a script without spaces is cut into characters instead, with
+        runs of katakana or Latin letters whole, and marks apart.
+        """
         if self.spaced and not _has_unspaced_letters(text):
             return text.split()
         return self.piece.findall(text)

@@ -54,7 +54,8 @@ COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten w
 class Finding:
     """One result of a check.
 
-    Findings with `warns` make `winokit check` return 1. The others are only worth knowing.
+    `count` is the number of cases, and `details` are for JSON. Findings with `warns` make `winokit check` return 1.
+    The others are only worth knowing.
     """
 
     dataset: str
@@ -434,7 +435,10 @@ def _describe_violations(rule: str, count: int, read_count: int) -> str:
 
 
 def _check_structure(dataset: Dataset) -> Finding:
-    """Describe the positions of the special word and of the blank."""
+    """Describe the positions of the special word and of the blank.
+
+    The special word is the one in which twins differ.
+    """
     name = dataset.card.name
     structure = Structure(dataset)
     if not structure.problems:

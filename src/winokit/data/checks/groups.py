@@ -157,7 +157,10 @@ def _find_ambiguous_rows(
 
 
 def _add_named_groups(grouping: Grouping, dataset: Sequence[Problem]) -> set[int]:
-    """Add the groups that problems name themselves, and return their rows."""
+    """Add the groups that problems name themselves, and return their rows.
+
+    A name that a single problem has gives no group, and its row is not among them.
+    """
     excluded_rows: set[int] = set()
     rows_of_name = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
     for rows in rows_of_name.values():

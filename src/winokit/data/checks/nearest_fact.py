@@ -67,7 +67,7 @@ class _Fact:
 def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
     """The pairs of special word and candidate in a group.
 
-    A problem alone has pairs only if a label has its special word.
+    The special word is the one in which twins differ. A problem alone has pairs only if a label has it.
 
     >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
     >>> sorted(fact_pairs([problem, problem.replace(after=" was tilted.", answer=1)]))
@@ -84,7 +84,8 @@ def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
 def _find_special_words(members: Sequence[Problem]) -> list[str]:
     """The special word of each problem in a group.
 
-    It differs from the next problem's. For a problem alone it is a label. Empty if it is not known.
+    It is the word in which the text differs from the next problem's, in lower case. For a problem alone it is a
+    label. Empty if it is not known.
     """
     if len(members) == 1:
         label = members[0].labels.get("special_word")

@@ -152,8 +152,9 @@ def _share_of_first(answers: Sequence[int]) -> float | None:
 class Structure:
     """Counts of how texts with a blank are built.
 
-    `special_last` of `groups` groups have their special word last. Connectives and clauses are counted only in
-    languages that have rules for them, and last words only in those with spaces between words.
+    `special_last` of `groups` groups have their special word last: the one in which twins differ. Connectives and
+    clauses are counted only in languages that have rules for them, and last words only in those with spaces between
+    words.
     """
 
     def __init__(self, dataset: Dataset) -> None:

@@ -78,7 +78,10 @@ def parsed(text: str, kind: type, key: str) -> Any:
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
-    """The text in a field, or None if missing or empty."""
+    """The text in a field, or None if missing or empty.
+
+    Raises Malformed for anything else, such as white space or a number.
+    """
     value = row.get(key)
     if value is None or value == "":
         return None
@@ -151,7 +154,10 @@ def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
 
 
 def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
-    """The texts before and after the only blank of a field."""
+    """The texts before and after the only blank of a field.
+
+    Raises Malformed unless there is exactly one blank, with text beside it.
+    """
     text = string(row, key)
     before, blank, after = text.partition(BLANK)
     if not blank or BLANK in after:

@@ -125,7 +125,10 @@ class PredictionColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that say which problem a row is about."""
+        """The columns that say which problem a row is about.
+
+        An order that is no column, such as `line`, is not among them.
+        """
         if self.order is None or self.order in ORDERS:
             return (*self.texts, *self.ids)
         return (*self.texts, *self.ids, self.order)

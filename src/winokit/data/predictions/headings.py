@@ -46,7 +46,10 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
 
 
 def _is_headless(source: Source, matcher: Matcher) -> bool:
-    """Whether a table with delimiters begins with data and no header."""
+    """Whether a table with delimiters begins with data and no header.
+
+    The first 200 rows are looked at. A table of fewer than two rows is taken to have a header.
+    """
     lines = Source(source.path, lenient=True).csv_rows()
     rows = [cells for _, cells in islice(lines, LOOKED_AT)]
     if len(rows) < 2:

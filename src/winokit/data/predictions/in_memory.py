@@ -175,7 +175,10 @@ def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a list of predictions, not a single one."""
+    """Whether a value is a list of predictions, not a single one.
+
+    A list, a tuple and anything with a shape is one, except a number of numpy's.
+    """
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
 

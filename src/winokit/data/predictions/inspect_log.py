@@ -323,7 +323,10 @@ def _read_answer(
 
 
 def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | None:
-    """Index of the right candidate that a sample states, or None."""
+    """Index of the right candidate that a sample states, or None.
+
+    None if it states several, or something that names no candidate.
+    """
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]

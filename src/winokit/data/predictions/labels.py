@@ -69,7 +69,10 @@ def _is_bare(name: str) -> bool:
 
 
 def _count_headings(lines: Sequence[str]) -> int:
-    """Number of heading lines above a list of labels, 0 or 1."""
+    """Number of heading lines above a list of labels, 0 or 1.
+
+    A heading is "label", "labels", "answer", or a usual name of a column of predictions.
+    """
     first = lines[0].strip().casefold()
     is_named = first in ("label", "labels", "answer") or PREDICTED.fullmatch(first) is not None
     has_delimiter = any(delimiter in first for delimiter in DELIMITERS)

@@ -82,7 +82,10 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 
 
 def layout_of(path: Path) -> str | None:
-    """Name of the layout that a file's keys fit, or None."""
+    """Name of the layout that a file's keys fit, or None.
+
+    The file must have all keys of the layout. A Parquet file fits none.
+    """
     head = FileHead(path)
     if head.bytes.startswith(b"PAR1"):
         return None

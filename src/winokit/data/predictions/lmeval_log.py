@@ -183,7 +183,10 @@ def _parse_other_document(doc: Mapping[str, Any]) -> LoggedDocument:
 
 
 def _remove_possessive(problem: Problem, doc: Mapping[str, Any]) -> Problem:
-    """Remove the possessive endings that the wsc273 task adds to its options."""
+    """Remove the possessive endings that the wsc273 task adds to its options.
+
+    It is unchanged if its pronoun is no possessive, or the document is not of that task.
+    """
     pronoun = problem.pronoun or ""
     if "pronoun_loc" not in doc or pronoun.lower() not in OWNERS:
         return problem
@@ -465,7 +468,10 @@ def _parse_problem(doc: Mapping[str, Any]) -> Problem:
 
 
 def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
-    """Start of the pronoun shortly before its stated place, or None."""
+    """Start of the pronoun shortly before its stated place, or None.
+
+    At most six characters before, the nearest place counts. None too if a field is missing.
+    """
     text = doc.get("text")
     pronoun = doc.get("pronoun")
     stated_start = doc.get("pronoun_loc")

@@ -85,7 +85,10 @@ def _find_logs(folder: Path) -> list[PredictionFile]:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file is a log of predictions, by ending and content."""
+    """Whether a file is a log of predictions, by ending and content.
+
+    Logs are those of lm-evaluation-harness and Inspect, and winokit's own predictions. Tables are none.
+    """
     if LOGS.isdisjoint(path.suffixes):
         return False
     try:

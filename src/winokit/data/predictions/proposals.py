@@ -335,7 +335,10 @@ class TableProposals:
         return _render_roles({**self._get_naming(), "prediction": "COLUMN"})
 
     def _get_named_choice(self) -> dict[str, str]:
-        """The columns of choices that their names tell, by their roles."""
+        """The columns of choices that their names tell, by their roles.
+
+        They are the prediction, or else the scores or losses. Empty if no name tells any.
+        """
         if self.named_columns.prediction is not None:
             return {"prediction": self.named_columns.prediction}
         kind = "losses" if self.named_columns.are_losses else "scores"

@@ -101,7 +101,7 @@ class ReadPredictions:
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
-    """Per-word surprisal of solved texts, by problem id, where those were scored."""
+    """Surprisal of texts with the right candidate in the blank, in nats per word, by problem id, where it was scored."""
     notes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     """Rows that contradict each other, whose problems were left out."""
@@ -584,7 +584,10 @@ class RowMatching:
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
-        """Count rows that are right by the file and by us."""
+        """Count rows that are right by the file and by us.
+
+        A row about which the two differ is stored.
+        """
         self.read_right += int(is_right)
         self.said_right += int(bool(row.verdict))
         if row.verdict != is_right:

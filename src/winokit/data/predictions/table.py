@@ -350,7 +350,10 @@ class TableReading:
         return True
 
     def _read_numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
-        """The whole numbers in a column, without cells that have none."""
+        """The whole numbers in a column, without cells that have none.
+
+        2.0 is a whole number too.
+        """
         if not column:
             return []
         matches = [pattern.match(stripped_text(cells.get(column))) for _, cells in self.table.rows]

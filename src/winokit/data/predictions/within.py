@@ -124,7 +124,10 @@ def _may_be_predicted(column: str) -> bool:
 
 
 def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
-    """The predictions of a harness's log, with a note on them."""
+    """The predictions of a harness's log, with a note on them.
+
+    With `is_scored` they are not used, and the note says how to use them.
+    """
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -133,7 +136,11 @@ def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
 
 
 def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions in a table of problems, with notes on them."""
+    """The predictions in a table of problems, with notes on them.
+
+    They are used if column names tell one choice that reads nine rows of ten, unless it may be the answers or
+    `is_scored`. Otherwise a note says how to use them.
+    """
     columns = columns_of(table)
     names = _list_named_columns(columns)
     if not names:
