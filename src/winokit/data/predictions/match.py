@@ -62,7 +62,7 @@ class PredictionRow:
     verdict: bool | None = None
     """Whether the file itself says that the prediction is right."""
     surprisal: float | None = None
-    """Of the solved text, which has the right candidate in its blank, in nats per word. None where it was not scored."""
+    """Of the text with the right candidate in its blank, in nats per word. None where that was not scored."""
     sample: int | None = None
     """The number of the answer among several to one problem, from 0. None if the file has one each."""
 

@@ -101,7 +101,7 @@ class ReadPredictions:
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
-    """Surprisal of texts with the right candidate in the blank, in nats per word, by problem id, where it was scored."""
+    """Surprisal of texts with the right candidate in the blank, in nats per word, by problem id."""
     notes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     """Rows that contradict each other, whose problems were left out."""
