@@ -314,6 +314,7 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
     """Load one or several datasets, and those in folders.
 
     Notes are shown to the user. Datasets that would have the same name get the name under which they were asked for.
+    With `lenient`, malformed records are skipped.
 
     Parameters
     ----------

@@ -150,7 +150,8 @@ class English(Language, data="words_en.toml"):
     def _with_case(self, before: str, candidate: str, *, clause: bool) -> str:
         """The candidate with the first letter that its place requires.
 
-        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it.
+        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it. With `clause`,
+        any other word loses its capital inside a sentence.
         """
         first, space, following = candidate.partition(" ")
         if self.opens_sentence(before):

@@ -332,7 +332,7 @@ class Language:
     def article_before(self, text: str, start: int) -> re.Match[str] | None:
         """The article that ends directly before a place, or None.
 
-        Its space is a part of it.
+        Its space is a part of it. `start` is the offset of that place.
         """
         return self.article_before_place.search(text, max(0, start - 12), start)
 

@@ -334,7 +334,8 @@ def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
     """Index of the candidate in a cell that counts candidates from 1.
 
-    The index counts from 0. For an empty cell it is ABSTAINED. Raises BadInput for anything else.
+    The index counts from 0. For an empty cell it is ABSTAINED. Raises BadInput for anything else. `row` is the item's
+    index among the problems with a known answer.
     """
     text = cell.strip().removesuffix(".0")
     if not text:

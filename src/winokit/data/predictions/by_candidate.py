@@ -73,6 +73,8 @@ class CandidateReading:
         ----------
         stem
             The model of rows that name none: the file's name without its ending.
+        scoring
+            The name of the scoring that each prediction gets.
         """
         rows_by_problem: dict[tuple[str, int], CandidateRows] = {}
         for number, (line, cells) in enumerate(self.table.rows):

@@ -141,7 +141,8 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     """The dataset whose problems the logs state, and perturbed versions of it.
 
     None if no file states problems. Files of a folder that state none are skipped. Raises BadInput if the problems
-    are of several datasets. The perturbed versions are one dataset for each kind of perturbation.
+    are of several datasets. The perturbed versions are one dataset for each kind of perturbation. With `lenient`,
+    malformed records are skipped.
     """
     with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
     if not with_problems:

@@ -497,7 +497,8 @@ class TableProposals:
     def try_roles(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
         """The option with these roles, if it reads nine rows of ten.
 
-        None otherwise. A sample of the rows is tried before all are.
+        None otherwise. A sample of the rows is tried before all are. With `in_sentences`, replies in sentences are
+        read too.
         """
         trial = TrialReading(0)
         try:

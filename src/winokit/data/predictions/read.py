@@ -156,7 +156,7 @@ def read_files(
     """Read several files of predictions.
 
     Returns the results by file, and notes on files of a folder that were skipped because they are about other
-    problems. Raises NothingMatches for a file that the user named itself.
+    problems. Raises NothingMatches for a file that the user named itself. `lenient` is as for `read_predictions`.
 
     Parameters
     ----------
@@ -503,7 +503,8 @@ class RowMatching:
     def _take_surprisal(self, row: PredictionRow, problem_index: int, is_first: bool) -> None:
         """Store the surprisal of a solved text.
 
-        If the problem already has one, the row is stored as a repetition or a contradiction.
+        If the problem already has one, the row is stored as a repetition or a contradiction. `is_first` says that it
+        has none yet.
         """
         assert row.surprisal is not None
         surprisals = self.read.surprisals

@@ -507,7 +507,8 @@ class TableReading:
         """Index of the candidate that a verdict implies.
 
         The row says only whether the choice is right. It follows from the dataset's answer, or else from the row's.
-        Raises Unmatched if it does not follow.
+        Raises Unmatched if it does not follow. `names` are the candidates in the row's order, in which `gold` and the
+        result are indices.
         """
         answer = gold
         if problem.right is not None:

@@ -93,7 +93,7 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
 def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
     """The predictions in one file of problems.
 
-    None are found if it cannot be read.
+    None are found if it cannot be read. With `is_scored` they are not used, and a note says that they are there.
     """
     try:
         head = FileHead(path)
