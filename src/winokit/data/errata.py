@@ -107,7 +107,7 @@ def _check_erratum(row: object, place: str) -> Erratum:
 def mark_errata(dataset: Dataset, path: str | Path) -> Dataset:
     """Label each problem that has an erratum in a file.
 
-    A note says which errata fit no problem. Raises BadInput if none fits.
+    A note says how many errata fit no problem, or several, and were not used. Raises BadInput if none fits.
     """
     errata = read_errata(path)
     rows_by_name: dict[str, list[int]] = {}

@@ -145,7 +145,10 @@ def dataset_names() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class KnownSet:
-    """A file of a public dataset, with sums of its problems' hashes."""
+    """A file of a public dataset, with sums of its problems' hashes.
+
+    `content` is a checksum of all its problems. `sampled` says whether only an eighth of their hashes is stored.
+    """
 
     name: str
     card: str
@@ -226,7 +229,8 @@ def identify(problems: Sequence[Problem], prefer: str | None = None, *, unread: 
 def _estimate_shares(hashes: Hashes) -> Iterator[tuple[KnownSet, float]]:
     """Yield public sets, with the share of the problems in each.
 
-    A set of which only a sample of hashes is stored needs eight problems with hashes in the sampled range.
+    A share is from 0 to 1, and sets with none of the problems are left out. A set of which only a sample of hashes is
+    stored needs eight problems with hashes in the sampled range.
 
     Parameters
     ----------
@@ -347,7 +351,8 @@ def with_true_card(
 ) -> Dataset:
     """Set the card of a dataset by its content.
 
-    Returns the dataset.
+    The dataset is changed in place and returned. If only some of its problems are from a public set, a note says how
+    many.
 
     Parameters
     ----------

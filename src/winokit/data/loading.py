@@ -201,7 +201,10 @@ def _convert_view(dataset: Dataset, data: DataLike, view: str | None) -> Dataset
 
 
 def view_beside(data: DataLike) -> str | None:
-    """The view that a winokit.toml beside DATA asks for, or None."""
+    """The view that a winokit.toml beside DATA asks for, or None.
+
+    None too if DATA is files of several folders that ask for different views.
+    """
     folders = {path.parent for path in paths_of(data) if path.is_file()}
     if not any((folder / PROJECT_FILE).is_file() for folder in folders):
         return None
@@ -212,7 +215,10 @@ def view_beside(data: DataLike) -> str | None:
 
 
 def _load_dataset(data: DataLike, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
-    """The dataset that DATA names or is."""
+    """The dataset that DATA names or is.
+
+    `columns` is ignored for a `Dataset`, and for names of the catalogue, where a note says so.
+    """
     if isinstance(data, Dataset):
         return data
     if isinstance(data, Frame):
@@ -230,7 +236,9 @@ def one_or_several(data: DataLike | Sequence[DataLike]) -> list[DataLike]:
 def in_language(dataset: Dataset, language: str | None) -> Dataset:
     """The dataset with its language, and with problems in that language only.
 
-    The language is the one given, or else stated by problems or card, or else recognised from the texts.
+    The language is the one given, or else stated by problems or card, or else recognised from the texts. Problems are
+    left out only if the user names a language, and they state theirs and not English alone. The card and the notes of
+    the dataset may be changed in place.
 
     Parameters
     ----------
@@ -306,6 +314,7 @@ def load_all(data: DataLike | Sequence[DataLike], *, lenient: bool = False, **ho
     """Load one or several datasets, and those in folders.
 
     Notes are shown to the user. Datasets that would have the same name get the name under which they were asked for.
+    With `lenient`, malformed records are skipped.
 
     Parameters
     ----------
@@ -321,6 +330,8 @@ def load_with_records(
     data: DataLike | Sequence[DataLike], *, lenient: bool = False, keep_empty: bool = False, **how: Any
 ) -> list[LoadedData]:
     """Load as `load_all` does, and return the records of the files too.
+
+    Datasets in memory come before those that are named.
 
     Parameters
     ----------
@@ -450,7 +461,8 @@ def load_shots(plan: ScoringPlan, dataset: Dataset) -> ScoringPlan:
 def expand(data: Sequence[str], columns: Mapping[str, str] | None = None) -> tuple[list[str], list[str]]:
     """Replace each folder by the datasets in it.
 
-    Returns the names of all datasets, and notes on files of the folders that are no datasets.
+    Returns the names of all datasets, and notes on files of the folders that are no datasets. Raises BadInput if
+    there is none at all.
 
     Parameters
     ----------
@@ -615,7 +627,8 @@ def _split_rest(pieces: Sequence[str]) -> list[str]:
 def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = None) -> Dataset:
     """Read the dataset that a name or a path means.
 
-    A dataset's name comes before a file of the same name, with a note.
+    A dataset's name comes before a file of the same name, with a note. With `columns`, which are by role, a path is
+    read as a table that has them.
     """
     if not _is_path(name):
         return _read_named_or_joined(name, lenient, columns)
@@ -634,7 +647,8 @@ def _read_data(name: str, lenient: bool, columns: Mapping[str, str] | None = Non
 def _read_named_or_joined(name: str, lenient: bool, columns: Mapping[str, str] | None) -> Dataset:
     """Read a dataset by a name that is no path.
 
-    It is a name of the catalogue, `format:path`, `hub:…`, or several with + between.
+    It is a name of the catalogue, `format:path`, `hub:…`, or several with + between. Of `columns`, only `hub:…` and
+    joined paths make use. For other names they are ignored, and a note says so.
     """
     prefix, colon, location = name.partition(":")
     is_joined = "+" in name and all(name.split("+")) and prefix != "hub"

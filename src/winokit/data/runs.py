@@ -275,7 +275,10 @@ class Run(Brief):
         return self.dataset
 
     def of_models(self, names: Collection[str]) -> "Run":
-        """The same run with only the models that are named."""
+        """The same run with only the models that are named.
+
+        Settings, problems and the counts of those left out stay as they are.
+        """
         metrics = [row for row in self.metrics if row.model in names]
         predictions = [row for row in self.predictions if row.model in names]
         transcripts = [row for row in self.transcripts if row.model in names]
@@ -394,7 +397,8 @@ def _find_rows_with_answers(
 ) -> tuple[AskedProblems, list[int]]:
     """The problems with the right answers that the predictions state.
 
-    Returns them, and the rows of those in the variant that have a prediction.
+    Returns them, and the rows of those in the variant that have a prediction. If a problem has several predictions,
+    the first one's answer counts.
 
     Parameters
     ----------

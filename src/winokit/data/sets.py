@@ -56,7 +56,8 @@ class Sets(Settings):
     def loaded(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
         """Load all datasets, and check that none gives away answers of another.
 
-        Notes are shown to the user.
+        With `drop_overlap`, training problems that give away dev or test problems are left out, and so are dev
+        problems that give away test problems. Otherwise BadInput is raised. Notes are shown to the user.
 
         Parameters
         ----------
@@ -71,6 +72,8 @@ class Sets(Settings):
 
     def unchecked(self, data: DataLike, *, seed: int = 0) -> "TrainingData":
         """Load all datasets without a check for overlap.
+
+        Raises BadInput for a public dataset of several parts if none is named.
 
         Parameters
         ----------

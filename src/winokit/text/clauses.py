@@ -66,7 +66,11 @@ def find_cuts(pieces: Sequence[ClausePiece]) -> list[int]:
 
 
 def _is_cut(pieces: Sequence[ClausePiece], index: int) -> bool:
-    """Whether a clause ends or begins at the piece with an index."""
+    """Whether a clause ends or begins at the piece with an index.
+
+    Marks always cut, and so do some words. Another connective cuts if something that can open a clause follows, with
+    a verb after it if the connective may be a preposition.
+    """
     piece = pieces[index]
     if piece.candidate is not None or piece.blank:
         return False
@@ -89,7 +93,10 @@ def _is_certain_cut(piece: ClausePiece) -> bool:
 
 
 def _can_open_clause(piece: ClausePiece) -> bool:
-    """Whether a piece can begin a noun phrase, and so a clause."""
+    """Whether a piece can begin a noun phrase, and so a clause.
+
+    A candidate, the blank, a determiner, a pronoun and any word with a capital can.
+    """
     if piece.candidate is not None or piece.blank or piece.capital:
         return True
     return piece.word in grammar.DETERMINERS or piece.word in grammar.PRONOUNS

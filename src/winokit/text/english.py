@@ -113,7 +113,8 @@ class English(Language, data="words_en.toml"):
     def gender_of(self, name: str) -> str | None:
         """Gender of a first name: `female`, `male` or `either`.
 
-        It is `either` if neither gender has nine in ten bearers, and None if the name is not on the list.
+        A second word, such as a surname, may follow it. It is `either` if neither gender has nine in ten bearers, and
+        None if the name is not on the list.
 
         >>> [ENGLISH.gender_of(name) for name in ("Nora", "Robin", "the plumber", "My uncle")]
         ['female', 'either', None, None]
@@ -149,7 +150,8 @@ class English(Language, data="words_en.toml"):
     def _with_case(self, before: str, candidate: str, *, clause: bool) -> str:
         """The candidate with the first letter that its place requires.
 
-        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it.
+        It is in upper or lower case. Names and "I" keep their capital. `before` is the text before it. With `clause`,
+        any other word loses its capital inside a sentence.
         """
         first, space, following = candidate.partition(" ")
         if self.opens_sentence(before):
@@ -365,7 +367,8 @@ def _find_plain_pair(one: str, other: str) -> tuple[bool, str, str] | None:
 def _list_other_forms(words: str) -> tuple[frozenset[str], str]:
     """Other words that may mean a candidate, and their common letters.
 
-    The letters are empty if there are none for certain.
+    They are the parts of a name, or forms of another candidate's head. The letters are empty if there are none for
+    certain.
     """
     if ENGLISH.is_proper(words):
         return frozenset(words.split()) - {words, "and", "of", "the"}, ""
@@ -431,7 +434,10 @@ def is_possessive(pronoun: str | None, after: str) -> bool:
 
 
 def _choose_possessive_ending(pronoun: str | None, candidate: str) -> str:
-    """The ending that makes a candidate a possessive."""
+    """The ending that makes a candidate a possessive.
+
+    It is an apostrophe for "their" and "theirs" if the candidate ends in s, and otherwise "'s".
+    """
     if candidate.endswith("’"):
         return "’"
     is_plural = (pronoun or "").casefold() in ("their", "theirs")

@@ -2,8 +2,11 @@
 
 A candidate is read as a nominative ("der Koffer", "eine alte Dame", "Peter"). Its article says its gender, and from
 gender and case follow all its forms: it is found in "in den Koffer" and "des Koffers", takes a pronoun's case ("ihm":
-"dem Koffer"), and changes places with another where the case of either place is certain. Genders are grammatical: "er"
-may be a suitcase, and whether a pronoun fits a candidate is asked of the candidate's article.
+"dem Koffer"), and changes places with another where the case of either place is certain. Genders are grammatical:
+"er" may be a suitcase, and whether a pronoun fits a candidate is asked of the candidate's article.
+
+In this module a gender is a letter of `GENDERS` and a case an index in `CASES`. A reading of a word is one pair of
+gender and case that it may have.
 """
 
 import re
@@ -55,7 +58,7 @@ ADJECTIVAL = re.compile(rf"(.*(?:{'|'.join(WORDS['adjectival'])}))e[nrms]?", re.
 def _inflect_determiner(stem: str, gender: str, case: int) -> str:
     """A determiner in a gender and case.
 
-    `stem` is the determiner without ending.
+    `stem` is the determiner without ending, `gender` a letter of `GENDERS`, and `case` an index in `CASES`.
     """
     if stem == THE:
         return str(FORMS["definite"][gender].split()[case])
@@ -295,7 +298,8 @@ class German(Language, data="words_de.toml"):
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
         """Reason why a pronoun's gender gives the answer away, or None.
 
-        It is compared with the grammatical gender of the candidates' nouns.
+        It is compared with the grammatical gender of the candidates' nouns. A pronoun that fits no candidate is a
+        reason too. None if it fits all, or is not known.
         """
         word = (pronoun or "").casefold()
         pronoun_genders = {gender for gender, _ in _list_pronoun_readings(word)}
@@ -382,7 +386,10 @@ class German(Language, data="words_de.toml"):
 
 
 def _has_fitting_gender(name: str, pronoun_genders: set[str]) -> bool:
-    """Whether a candidate may have one of a pronoun's genders."""
+    """Whether a candidate may have one of a pronoun's genders.
+
+    "Mädchen" and "Fräulein" may be feminine too.
+    """
     if pronoun_genders & set(_parse_phrase(name).genders):
         return True
     return "f" in pronoun_genders and name.endswith(("Mädchen", "Fräulein"))
@@ -470,7 +477,8 @@ def is_possessive(word: str, after: str) -> bool:
 def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
     """The genders and cases that a pronoun may have, as pairs.
 
-    For a possessive they are those of the owner. Empty for an unknown word.
+    A gender is a letter of `GENDERS`, and a case an index in `CASES`. For a possessive they are those of the
+    owner. Empty for an unknown word.
     """
     if POSSESSIVE.fullmatch(word) and word != "ihr":
         owner_genders = "mn" if word.startswith(("sein", "dess")) else "fp"
@@ -484,7 +492,8 @@ def _list_pronoun_readings(word: str) -> set[tuple[str, int]]:
 def _put_in_case(candidate: str, readings: Collection[tuple[str, int]]) -> str:
     """The candidate in the case that a pronoun had.
 
-    Each part of a candidate with "und" is put in that case.
+    Each part of a candidate with "und" is put in that case. The first of its genders that the pronoun may have
+    counts, and of several cases the first in `CASES`.
 
     Parameters
     ----------
@@ -546,7 +555,10 @@ def _replace_weak_ending(adjective: str, ending: str) -> str:
 
 
 def _find_nominative_article(adjectives: Sequence[str], noun: str) -> str | None:
-    """The article of a noun after "sein" or "ihr", or None."""
+    """The article of a noun after "sein" or "ihr", or None.
+
+    It is "der" or "das", by the ending of the first adjective, or else by the noun.
+    """
     if adjectives:
         last_letter = adjectives[0][-1]
         return {"r": "der", "s": "das"}.get(last_letter)
@@ -574,7 +586,11 @@ class _Place:
     is_melted: bool = False
 
     def cases(self, gender: str) -> set[int]:
-        """The cases that a candidate of a gender may have here."""
+        """The cases that a candidate of a gender may have here.
+
+        The determiner must allow them, and the noun be spelled so. Those that the preposition governs are preferred if
+        there are any.
+        """
         cases = set(CASES)
         if self.determiner:
             cases = {case for reading_gender, case in self.readings if reading_gender == gender}
@@ -752,7 +768,8 @@ def _find_last_determiner(words: Sequence[str]) -> int | None:
 def _list_genders(phrase: NounPhrase, places: Sequence[_Place]) -> str:
     """The genders that a candidate may have at its mentions.
 
-    They are letters of `GENDERS`. `places` are the places of both candidates.
+    They are letters of `GENDERS`: those with a possible case at each mention, or else all that the candidate has.
+    `places` are the places of both candidates.
     """
     if phrase.is_name:
         return phrase.genders
@@ -822,7 +839,9 @@ def _find_noun(words: Sequence[str]) -> int:
 def _guess_genders(noun: str, readings: set[tuple[str, int]]) -> set[str]:
     """The genders that a noun may have after a determiner.
 
-    `readings` has the genders and cases of the determiner, as pairs.
+    `readings` has the genders and cases of the determiner, as pairs. Only its nominatives count if it has any.
+    Without readings all genders are possible. Between feminine and plural, or masculine and neuter, the noun decides
+    if it can.
     """
     nominative_genders = {gender for gender, case in readings if case == NOMINATIVE}
     possible = nominative_genders or {gender for gender, _ in readings} or set(GENDERS)
@@ -909,7 +928,10 @@ def _is_form_of_slot(token: _Token, forms: frozenset[str], upper: bool) -> bool:
 
 
 def _remove_adjective_ending(word: str) -> str | None:
-    """An adjective without its ending, or None for other words."""
+    """An adjective without its ending, or None for other words.
+
+    Any word in lower case with such an ending is taken for one, unless a list says that it is none.
+    """
     match = re.fullmatch(r"([^\W\d_A-ZÄÖÜ].+?)e[nmrs]?", word)
     if match is None or word in NO_ADJECTIVE:
         return None
@@ -1013,7 +1035,10 @@ def _guess_masculine_or_neuter(noun: str) -> str:
 
 
 def _is_plural(noun: str) -> bool:
-    """Whether a noun after "die" is a plural."""
+    """Whether a noun after "die" is a plural.
+
+    Its ending and lists of words decide.
+    """
     word = noun.lower()
     if word.endswith(("er", "el")):
         return not _is_compound_of_any(word, WORDS["feminine_in_er_or_el"])

@@ -71,12 +71,18 @@ def is_verb_like(word: str) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word may be a past participle, as in a passive."""
+    """Whether a word may be a past participle, as in a passive.
+
+    It is if it is that of an irregular verb, or ends in -ed.
+    """
     return word in PARTICIPLES or (word.endswith("ed") and len(word) > 3)
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word is an adverb, as between subject and verb."""
+    """Whether a word is an adverb, as between subject and verb.
+
+    It is if it is on the list, or ends in -ly.
+    """
     if word in ADVERBS:
         return True
     return word.endswith("ly") and len(word) > 4 and word not in ("family", "belly", "reply")
@@ -116,7 +122,10 @@ def forms(word: str) -> tuple[str, ...]:
 
 
 def _find_bases(word: str) -> list[str]:
-    """The base forms of which a word may be an inflected form."""
+    """The base forms of which a word may be an inflected form.
+
+    A word without a known ending is its own base form.
+    """
     if word in BASE_OF:
         return [BASE_OF[word]]
     for ending in ("ing", "ed"):
@@ -148,9 +157,12 @@ def _find_bases_of_stem(stem: str, ending: str) -> list[str]:
     return bases if is_doubled else [*bases, f"{stem}e"]
 
 
-def _keep_irregular(bases: list[str]) -> list[str]:
-    """The base forms of those words that are irregular verbs."""
-    return [BASE_OF[base] for base in bases if base in BASE_OF]
+def _keep_irregular(words: list[str]) -> list[str]:
+    """The base forms of those words that are forms of irregular verbs.
+
+    Other words are left out.
+    """
+    return [BASE_OF[word] for word in words if word in BASE_OF]
 
 
 def _with_s(base: str) -> str:

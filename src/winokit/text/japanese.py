@@ -26,7 +26,8 @@ class Japanese(Language, data="words_ja.toml"):
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
         """Start and end of each place where some words occur.
 
-        A short name is not found in a longer one: アン is not in アンディ.
+        A short name is not found in a longer one: アン is not in アンディ. Four letters or more are, if
+        they are nowhere else.
         """
         places = verbatim(text, words, whole=False)
         separate_places = []
@@ -55,7 +56,7 @@ class Japanese(Language, data="words_ja.toml"):
 
 
 def _is_katakana_continued(text: str, at: int) -> bool:
-    """Whether a character and the next one are both katakana."""
+    """Whether the character at an index and the next are both katakana."""
     if at < 0:
         return False
     is_katakana = KATAKANA.fullmatch(text[at : at + 1])

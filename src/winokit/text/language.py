@@ -143,7 +143,11 @@ class Language:
         return f"not for this language: no rules for {ABILITIES[what]} in {self}"
 
     def split(self, text: str) -> list[str]:
-        """The words of a text, to compare two texts."""
+        """The words of a text, to compare two texts.
+
+        They are cut at spaces. A text with letters of a script without spaces is cut into characters instead, with
+        runs of katakana or Latin letters whole, and marks apart.
+        """
         if self.spaced and not _has_unspaced_letters(text):
             return text.split()
         return self.piece.findall(text)
@@ -173,14 +177,17 @@ class Language:
     def same_word(self, word: str, other: str) -> bool:
         """Whether two words have the same singular.
 
-        A name has only one form.
+        A name, which is a word with a capital, has only one form.
         """
         if word[:1].isupper():
             return word.casefold() == other.casefold()
         return self.singular(word.casefold()) == self.singular(other.casefold())
 
     def singular(self, word: str) -> str:
-        """The singular of a word in lower case."""
+        """The singular of a word in lower case.
+
+        Here it is the word itself, since the rules are those of packs.
+        """
         return word
 
     def occurrences(self, text: str, words: str) -> list[tuple[int, int]]:
@@ -263,14 +270,15 @@ class Language:
     def gender_of(self, name: str) -> str | None:
         """Gender of a first name: `female`, `male` or `either`.
 
-        None if the name is not on the language's list.
+        None if the name is not on the language's list. Here there is no list, so it is always None.
         """
         return None
 
     def being(self, candidate: str) -> str | None:
         """Kind of being that a candidate names, or None.
 
-        It is `female`, `male`, `person` or `thing`. None if the candidate is on no list.
+        It is `female`, `male`, `person` or `thing`. A first name of either gender is a `person`, and other names are
+        known only by a title. None if the candidate is on no list.
         """
         gender = self.gender_of(candidate)
         words = self.core(candidate)
@@ -291,18 +299,26 @@ class Language:
         return None
 
     def is_proper(self, words: str) -> bool:
-        """Whether a candidate is a name, with a capital in any place."""
+        """Whether a candidate is a name, with a capital in any place.
+
+        It is if it begins with a capital and its first word is no determiner.
+        """
         if not words[:1].isupper():
             return False
         first_word = words.split()[0]
         return first_word.casefold() not in self.determiners
 
     def head(self, words: str) -> str:
-        """The word that says what kind of thing a candidate is."""
+        """The word that says what kind of thing a candidate is.
+
+        Here it is the last one, in lower case.
+        """
         return words.split()[-1].casefold()
 
     def stands_in_another_form(self, text: str, words: str, mentions: Sequence[Mention]) -> bool:
         """Whether a text may mean a candidate by other words too.
+
+        Here always false: packs have the rules.
 
         Parameters
         ----------
@@ -316,7 +332,7 @@ class Language:
     def article_before(self, text: str, start: int) -> re.Match[str] | None:
         """The article that ends directly before a place, or None.
 
-        Its space is a part of it.
+        Its space is a part of it. `start` is the offset of that place.
         """
         return self.article_before_place.search(text, max(0, start - 12), start)
 
@@ -335,7 +351,9 @@ class Language:
     def fill(self, before: str, pronoun: str | None, after: str, candidate: str, *, clause: bool) -> Filling:
         """Put a candidate where a pronoun was.
 
-        Returns the text before it, the candidate as it is written there, and the text after it.
+        Returns the text before it, the candidate as it is written there, and the text after it. A candidate that
+        opens a sentence gets a capital, and elsewhere its determiner loses one. Here the pronoun and `clause` make no
+        difference.
 
         Parameters
         ----------
@@ -359,20 +377,23 @@ class Language:
         return before, candidate, after
 
     def misfit(self, candidates: Sequence[str], pronoun: str | None) -> Message | None:
-        """Reason why a pronoun's form gives the answer away, or None."""
+        """Reason why a pronoun's form gives the answer away, or None.
+
+        Here always None: packs have the rules.
+        """
         return None
 
     def exchange(self, text: str, candidates: Sequence[str], pronoun: str | None) -> list[Edit] | str:
         """The edits that exchange two candidates in a text with a blank.
 
-        If that is impossible, the reason is returned as a text.
+        If that is impossible, the reason is returned as a text. Here it always is: packs have the rules.
         """
         return self.refusal("switched") or "the pack does not say how candidates change places"
 
     def plain_exchange(self, text: str, candidates: Sequence[str]) -> list[Edit] | None:
         """The edits of `exchange`, if a second exchange certainly undoes them.
 
-        None otherwise.
+        None otherwise, and here always: packs have the rules.
         """
         return None
 
@@ -667,7 +688,8 @@ def detect(texts: Sequence[str]) -> str:
 def _is_mixed(sample: _SampleText, best: str, shares: Mapping[str, float]) -> bool:
     """Whether a text is in a second language besides the best one.
 
-    `shares` has, for each language, the share of the text's words that are among its most frequent words.
+    It is if a second language has a share of 5 % or more, and more than half of the best one's. A short English text
+    never is. `shares` has, for each language, the share of the text's words that are among its most frequent words.
     """
     if best == "en" and sample.is_short:
         return False
@@ -713,7 +735,10 @@ def _load_neighbours(known: tuple[str, ...]) -> list[frozenset[str]]:
 
 
 def languages_of(codes: Iterable[str]) -> str:
-    """The code that some language codes share, or `mul` if they differ."""
+    """The code that some language codes share, or `mul` if they differ.
+
+    `und` if there are none.
+    """
     distinct_codes = list(dict.fromkeys(codes))
     if not distinct_codes:
         return UNDETERMINED

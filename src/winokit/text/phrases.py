@@ -343,14 +343,20 @@ def _get_word(tokens: Sequence[WordToken], index: int) -> str:
 
 
 def _is_open(word: str) -> bool:
-    """Whether a word may be an adjective, a noun or a verb."""
+    """Whether a word may be an adjective, a noun or a verb.
+
+    It is if it has a letter or digit first and is in no closed class of words.
+    """
     if not word[0].isalnum() or word in grammar.EMPTY:
         return False
     return not INDEFINITE.fullmatch(word)
 
 
 def _is_past(word: str) -> bool:
-    """Whether a word is the past form of a verb."""
+    """Whether a word is the past form of a verb.
+
+    It is if it ends in -ed, or is a form of an irregular verb that is not its base and does not end in -s or -ing.
+    """
     base = grammar.BASE_OF.get(word)
     ends_in_ed = word.endswith("ed") and not word.endswith("eed")
     if ends_in_ed and len(word) > 3 and word not in NOUNS:

@@ -63,12 +63,14 @@ TOKENIZERS: dict[str, Callable[[str], list[str]]] = {"ptb": ptb, "whitespace": s
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts differ at most in case and punctuation."""
+    """Whether two texts differ at most in case, spacing and punctuation."""
     return WORD.findall(one.casefold()) == WORD.findall(other.casefold())
 
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, with single spaces between words.
+
+    One that is longer than 1,000 characters is split. Those without a word are left out.
 
     >>> sentences('Dr. Hale sat down. "Why not?" she asked. Nobody knew.')
     ['Dr. Hale sat down.', '"Why not?" she asked.', 'Nobody knew.']

@@ -54,7 +54,8 @@ COPIES = {"verbatim": "word for word", "near": "nearly", "part": "in part, ten w
 class Finding:
     """One result of a check.
 
-    Findings with `warns` make `winokit check` return 1. The others are only worth knowing.
+    `count` is the number of cases, and `details` are for JSON. Findings with `warns` make `winokit check` return 1.
+    The others are only worth knowing.
     """
 
     dataset: str
@@ -121,11 +122,17 @@ class RowPlaces:
             self.places.append(next(places, f"row {row}"))
 
     def of(self, row: int) -> Place:
-        """The place of the problem in a row of the dataset."""
+        """The place of the problem in a row of the dataset.
+
+        Rows count from 0, and places from 1.
+        """
         return self.places[row]
 
     def name(self, row: int) -> str:
-        """The place of a row's problem, for a sentence: "line 12"."""
+        """The place of a row's problem, for a sentence: "line 12".
+
+        Rows count from 0, and places from 1.
+        """
         return name_place(self.of(row))
 
 
@@ -173,7 +180,7 @@ def check(
     Parameters
     ----------
     only
-        Names of the checks to run.
+        Names of the checks to run. Those of the corpus and of the training data run whenever these are given.
     rules
         `universal`, or `winogrande` for those of its writing task too. None takes `winogrande` for problems from
         a study and `universal` for all others.
@@ -380,7 +387,8 @@ def _describe_leak(leak: Leak) -> str:
 def _check_rules(dataset: Dataset, limits: Limits | None, places: RowPlaces) -> Iterator[Finding]:
     """Yield a finding for each broken rule.
 
-    A rule that only a writer can judge gives no warning.
+    A rule that only a writer can judge gives no warning. The built-in model reads about a hundred groups, unless only
+    the universal rules count.
     """
     name = dataset.card.name
     rows_of_group: dict[str, list[int]] = defaultdict(list)
@@ -427,7 +435,10 @@ def _describe_violations(rule: str, count: int, read_count: int) -> str:
 
 
 def _check_structure(dataset: Dataset) -> Finding:
-    """Describe the positions of the special word and of the blank."""
+    """Describe the positions of the special word and of the blank.
+
+    The special word is the one in which twins differ.
+    """
     name = dataset.card.name
     structure = Structure(dataset)
     if not structure.problems:
@@ -539,7 +550,11 @@ def _classify_match(match: Match, a: Problem, b: Problem) -> str | None:
 
 
 def _is_by_design(match: Match, a: Problem, b: Problem) -> bool:
-    """Whether two problems of one dataset are meant to be alike."""
+    """Whether two problems of one dataset are meant to be alike.
+
+    They are if they are in one group, are not near, are yes/no questions, have one occupation as a label, or differ
+    only in spacing and marks.
+    """
     is_one_group = a.group is not None and a.group == b.group
     if is_one_group or match.similarity < NEAR or a.query is not None:
         return True

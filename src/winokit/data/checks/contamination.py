@@ -36,7 +36,8 @@ SHORTEST_NEARLY = 8
 class CorpusCopy:
     """A problem that a corpus contains.
 
-    `kind` says how: verbatim, near or part. `source` is the file of the sentence, or None.
+    `kind` says how: verbatim, near or part. `source` is the file of the sentence, or None. `row` is the problem's in
+    its dataset, from 0, and `sentence` the corpus's.
     """
 
     row: int
@@ -48,7 +49,7 @@ class CorpusCopy:
 def find_copies(dataset: Dataset, corpus: Corpus, progress: Progress | None = None) -> list[CorpusCopy]:
     """The problems of a dataset that a corpus contains.
 
-    Each has the corpus sentence that is most like it.
+    Each is there once, with the corpus sentence that is most like it: verbatim before near, and near before part.
     """
     copies = []
     expected_sentences = chain.from_iterable(map(_split_sentences, dataset))
@@ -79,7 +80,10 @@ def _find_places(problem: Problem, corpus: Corpus) -> Iterator[tuple[str, str, s
 
 
 def _split_sentences(problem: Problem) -> list[str]:
-    """The sentences of a problem that are long enough to be searched."""
+    """The sentences of a problem that are long enough to be searched.
+
+    They have six words or more.
+    """
     texts = problem.candidates if problem.is_whole else (problem.text,)
     every_sentence = chain.from_iterable(map(sentences, texts))
     return [sentence for sentence in every_sentence if len(folded_words(sentence)) >= SHORTEST]
@@ -105,7 +109,7 @@ def _fill_blank(words: Sequence[str], problem: Problem) -> list[list[str]]:
 def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) -> str | None:
     """The kind of copy of a problem's sentence in a corpus sentence.
 
-    It is "verbatim", "near" or "part", or None if there is no copy.
+    It is "verbatim", "near" or "part" (ten words in a row or more), or None if there is no copy.
 
     Parameters
     ----------
@@ -134,7 +138,8 @@ def _classify_copy(fillings: Sequence[Sequence[str]], tells: bool, text: str) ->
 def _nearly_contains(corpus_words: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a corpus sentence has most of some words in order.
 
-    They must be in one stretch of it. The stretch may be a quarter longer than the words.
+    Most are four fifths, and fewer than eight words never count. They must be in one stretch of it. The stretch may
+    be a quarter longer than the words.
     """
     enough = ceil(NEAR * len(words))
     size = ceil(len(words) / NEAR)

@@ -63,7 +63,8 @@ class Grouping:
 def with_groups(dataset: Dataset, *, found: Grouping | None = None) -> Dataset:
     """Name the group of each problem that is in one.
 
-    Returns the dataset. Names that problems have stay. Other groups are named after their members.
+    Returns the dataset. Names that problems have stay, except that a problem alone under its name loses it. Other
+    groups are named after their members, and so are further groups with a name that is taken.
 
     Parameters
     ----------
@@ -156,7 +157,10 @@ def _find_ambiguous_rows(
 
 
 def _add_named_groups(grouping: Grouping, dataset: Sequence[Problem]) -> set[int]:
-    """Add the groups that problems name themselves, and return their rows."""
+    """Add the groups that problems name themselves, and return their rows.
+
+    A name that a single problem has gives no group, and its row is not among them.
+    """
     excluded_rows: set[int] = set()
     rows_of_name = grouped((problem.group, row) for row, problem in enumerate(dataset) if problem.group is not None)
     for rows in rows_of_name.values():
@@ -169,7 +173,8 @@ def _add_named_groups(grouping: Grouping, dataset: Sequence[Problem]) -> set[int
 def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
     """For each problem, the nearest other one that may be its twin.
 
-    Returns pairs of rows, whatever the order of the problems.
+    Returns pairs of rows, each pair once, whatever the order of the problems. A problem that can have no twin is in
+    none.
 
     `find_groups` asserts fewer: of a shuffled DPR, whose twins differ in a whole clause, it leaves two in five alone.
     A caller that must keep twins together needs the uncertain ones too.
@@ -186,7 +191,8 @@ def possible_twins(problems: Sequence[Problem]) -> list[tuple[int, int]]:
 def _split_copies(dataset: Sequence[Problem], rows: list[int]) -> list[list[int]]:
     """Split the rows with one group name into copies of the group.
 
-    A file may have a group twice (train_xl has one such). Usually there is one copy, and none for a single row.
+    A file may have a group twice (train_xl has one such). The occurrences of the problems tell the copies apart, if
+    each copy has two rows or more. Usually there is one copy, and none for a single row.
     """
     if len(rows) < 2:
         return []
@@ -327,7 +333,8 @@ def _has_twins_in_order(
 ) -> bool:
     """Whether twins are neighbours in the file.
 
-    They are if at least half of the rows with a possible twin are next to one.
+    They are if at least half of the rows with a possible twin are next to one. If no row has one by `near`, a single
+    pair of neighbours that may be twins is enough.
 
     Parameters
     ----------
@@ -391,6 +398,8 @@ def _measure_neighbours(texts: _ComparableTexts, excluded_rows: set[int]) -> lis
 
 def _find_mutual_pairs(near: dict[int, list[tuple[int, float]]], excluded_rows: set[int]) -> list[tuple[int, int]]:
     """Pairs of rows that are each other's nearest by a clear margin.
+
+    Their distance is at most 0.35, and the next row of either is farther by more than 0.1.
 
     Parameters
     ----------

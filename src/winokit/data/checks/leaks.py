@@ -48,7 +48,10 @@ class Leak:
 
     @property
     def found(self) -> bool:
-        """Whether the corrected p-value is small enough for a warning."""
+        """Whether the corrected p-value is small enough for a warning.
+
+        That is below 0.01.
+        """
         return self.p_corrected < ALPHA
 
 
@@ -102,7 +105,10 @@ def _link_questions(problem: Problem) -> list[tuple[str, Hashable]]:
 
 
 def _test_ids(cases: Sequence[_Case]) -> Iterable[Leak]:
-    """Test whether a source id's last character goes with the answer."""
+    """Test whether a source id's last character goes with the answer.
+
+    A field of the source is an id if nine in ten of its values are different. Other fields are not tested.
+    """
     for field_name, cases_by_id in _group_by_field(cases).items():
         distinct_ids = {value for value, _ in cases_by_id}
         if len(distinct_ids) < MOSTLY * len(cases_by_id):
@@ -174,7 +180,8 @@ def _test_order(cases: Sequence[_Case]) -> Iterable[Leak]:
 def _test_trend(firsts: Sequence[tuple[int, int]]) -> Leak:
     """Test whether the answers change from a file's start to its end.
 
-    `firsts` has row and answer of the first problem of each unit, with two different answers.
+    `firsts` has row and answer of the first problem of each unit, with two different answers. The better of two
+    guesses counts: the first half has the lower answer and the second the higher one, or the reverse.
     """
     low, high = sorted({answer for _, answer in firsts})
     low_rows = [row for row, answer in firsts if answer == low]
@@ -230,7 +237,7 @@ def _guess_first_mentioned(problem: Problem) -> int | None:
 def _guess_longer(problem: Problem) -> int | None:
     """Index of the candidate with most words, or None.
 
-    None if several have as many.
+    None if several have as many, or the problem is a judgement.
     """
     if problem.query is not None:
         return None
@@ -242,7 +249,7 @@ def _guess_longer(problem: Problem) -> int | None:
 def _test_candidates(cases: Sequence[_Case]) -> Iterable[Leak]:
     """Test for each frequent candidate whether it is right unusually often.
 
-    A candidate that is right unusually rarely is found too.
+    A candidate that is right unusually rarely is found too. Frequent ones are in ten problems or more.
     """
     named_guesses = []
     for case in cases:

@@ -39,7 +39,8 @@ AT_ONCE = 512
 class NearestFact:
     """The fact behind a test problem, and the nearest training fact.
 
-    `place` is (dataset, row) of the training fact, or None if no fact shares a word.
+    `place` is (dataset, row) of the training fact, or None if no fact shares a word. `similarity` is a cosine from 0
+    to 1.
     """
 
     row: int
@@ -53,7 +54,10 @@ class NearestFact:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """The fact behind a problem: its place, text and weighted words."""
+    """The fact behind a problem: its place, text and weighted words.
+
+    `row` has the indices of the dataset and of the problem in it. Weights are counts, doubled for the special word.
+    """
 
     row: tuple[int, int]
     text: str
@@ -63,7 +67,7 @@ class _Fact:
 def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
     """The pairs of special word and candidate in a group.
 
-    A problem alone has pairs only if a label has its special word.
+    The special word is the one in which twins differ. A problem alone has pairs only if a label has it.
 
     >>> problem = Problem("The cup hit the tray because ", " was loose.", ("the cup", "the tray"), 0)
     >>> sorted(fact_pairs([problem, problem.replace(after=" was tilted.", answer=1)]))
@@ -80,7 +84,8 @@ def fact_pairs(members: Sequence[Problem]) -> set[tuple[str, str]]:
 def _find_special_words(members: Sequence[Problem]) -> list[str]:
     """The special word of each problem in a group.
 
-    It differs from the next problem's. For a problem alone it is a label. Empty if it is not known.
+    It is the word in which the text differs from the next problem's, in lower case. For a problem alone it is a
+    label. Empty if it is not known.
     """
     if len(members) == 1:
         label = members[0].labels.get("special_word")
@@ -154,7 +159,7 @@ def _find_facts(dataset_index: int, dataset: Dataset) -> list[_Fact]:
 
 
 def _weigh_words(problem: Problem, text: str, special_word: str) -> dict[str, float]:
-    """Counts of the words of a fact, higher for the special word."""
+    """Counts of the words of a fact, doubled for the special word."""
     weights: dict[str, float] = {}
     emphasised_words = set(_split_words(problem, special_word))
     for word, word_count in Counter(_split_words(problem, text)).items():
@@ -226,7 +231,7 @@ def _find_nearest(test_facts: Sequence[_Fact], training_facts: Sequence[_Fact]) 
 def _measure_rarity(facts: Sequence[_Fact]) -> dict[str, float]:
     """Weight of each word, higher if fewer facts have it (idf).
 
-    Words that very many facts have are left out.
+    If there are more than 1,000 facts, words that more than 5 % of them have are left out.
     """
     counts: Counter[str] = Counter()
     for fact in facts:

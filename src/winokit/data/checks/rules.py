@@ -185,7 +185,8 @@ def _judge_domain(people: Iterable[str], things: Iterable[str], domain: str | No
 def people_named(candidates: Sequence[str], domain: str | None, language: str = "en") -> str | None:
     """Reason why a social problem's candidate may be no person, or None.
 
-    It is a soft rule: a writer may know better.
+    Only the domain "social" is judged. Names with a capital are taken for people, nouns only by lists and endings. It
+    is a soft rule: a writer may know better.
     """
     pack = language_of(language)
     if domain != "social" or not pack.beings:
@@ -246,7 +247,8 @@ def _list_telling_words(text: str, pack: Language, candidates: Sequence[str] = (
 def anchor_word(anchor: str, language: str = "en") -> str | None:
     """Reason why an anchor word says nothing, or None.
 
-    An article, a pronoun or a preposition says nothing.
+    An anchor word is given to the writer, who must use it in all twins. An article, a pronoun or a preposition says
+    nothing.
     """
     pack = language_of(language)
     for word in _list_telling_words(anchor, pack):
@@ -293,7 +295,8 @@ def in_language(texts: Iterable[str], language: str = "en") -> str | None:
 def makes_sense(text: str, language: str = "en") -> str | None:
     """Reason why a text may make no sense, or None.
 
-    It may repeat itself, or surprise the built-in model more than any bundled twin does. It is a soft rule.
+    It may repeat itself, so that fewer than half of its words are new, or surprise the built-in model more than any
+    bundled twin does. Surprise is measured only in English. It is a soft rule.
     """
     words = [word.casefold() for word in language_of(language).split(text)]
     if len(set(words)) < REPETITIVE * len(words):
@@ -305,7 +308,10 @@ def makes_sense(text: str, language: str = "en") -> str | None:
 
 
 def anchor_present(texts: Iterable[str], anchor: str) -> str | None:
-    """Reason why a text does not have the anchor word, or None."""
+    """Reason why a text does not have the anchor word, or None.
+
+    It must be there as a whole word, in any case.
+    """
     pattern = re.compile(rf"(?<!\w){re.escape(anchor.casefold())}(?!\w)")
     missing_count = sum(not pattern.search(text.casefold()) for text in texts)
     return broken("anchor_present", anchor=anchor, count=missing_count) if missing_count else None
@@ -339,7 +345,10 @@ def overlap(one: str, other: str, limits: Limits = WINOGRANDE, language: str = "
 
 
 def texts_differ(one: str, other: str) -> str | None:
-    """Reason against twins with the same text, or None if they differ."""
+    """Reason against twins with the same text, or None if they differ.
+
+    White space does not count.
+    """
     return broken("texts_differ") if one.split() == other.split() else None
 
 
@@ -502,7 +511,7 @@ def reader() -> Model:
 def surprisal(text: str) -> float:
     """Mean surprisal of a text's tokens under the built-in model, in nats.
 
-    Each token is masked by itself.
+    Each token is masked by itself. 0 if the model cannot read the text.
     """
     request = PseudoLikelihood(text, 0, len(text))
     (logprobs,) = _read_logprobs([request])

@@ -27,7 +27,9 @@ STOPS = frozenset(".;:!?")
 class Statistics:
     """One row of a table with statistics of datasets.
 
-    `groups` counts complete groups, `single` the problems outside them.
+    `groups` counts complete groups, `single` the problems outside them. `candidates` is the mean number of candidates
+    of a problem, `first_answers` the share of answers that are the first candidate, and `labels` has for each label
+    the number of problems on which it is true.
     """
 
     dataset: str
@@ -150,8 +152,9 @@ def _share_of_first(answers: Sequence[int]) -> float | None:
 class Structure:
     """Counts of how texts with a blank are built.
 
-    `special_last` of `groups` groups have their special word last. Connectives and clauses are counted only in
-    languages that have rules for them, and last words only in those with spaces between words.
+    `special_last` of `groups` groups have their special word last: the one in which twins differ. Connectives and
+    clauses are counted only in languages that have rules for them, and last words only in those with spaces between
+    words.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -219,7 +222,7 @@ def _last_words(text: str) -> list[str]:
 def connective(problem: Problem) -> str:
     """The connective that opens the blank's clause.
 
-    It is the last one before the blank, a full stop, or "none".
+    It is the last connective before the blank, or a mark (one of . ; : ! ?) if that comes later, or "none".
     """
     connectives = language_of(problem.language).connectives
     for token in reversed(tokens(problem.before)):

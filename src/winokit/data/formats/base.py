@@ -307,7 +307,7 @@ def drop_numbered_groups(problems: Sequence[Problem]) -> tuple[list[Problem], se
     """Remove groups that come from qIDs which only number the rows.
 
     "my-set-1" to "my-set-500" are such qIDs: "my-set" is no group. Returns all problems, and the names of the removed
-    groups.
+    groups. A name is such a one if four or more different endings follow it, without those that winokit writes.
     """
     endings: dict[str, set[str]] = defaultdict(set)
     for problem in problems:

@@ -264,7 +264,8 @@ def _cut_at_offset(text: str, pronoun: str | None, start: Any, end: Any) -> tupl
     """Cut a text at the offsets of its pronoun.
 
     Returns the text before the pronoun, the pronoun and the text after it. Without an end, the pronoun's length
-    decides. Raises Malformed if the pronoun is not there.
+    decides. Raises Malformed if the pronoun is not there. Both offsets count characters from 0, and `end` is that
+    after the last.
     """
     start_at = _read_offset("start", start)
     end_at = None
@@ -491,7 +492,8 @@ def _read_flags(cells: Mapping[str, Any], candidates: Sequence[str]) -> int | No
 def _are_row_ids(names: Iterable[str | None]) -> bool:
     """Whether groups are in fact ids of rows, like WinoGrande's qIDs.
 
-    They are if more names have twins without the part after their last hyphen.
+    They are if names without the part after their last hyphen give more groups of two or three rows than whole names
+    give groups.
     """
     counts = Counter(name for name in names if name)
     counts_of_start = Counter[str]()
@@ -551,7 +553,7 @@ def _list_texts(table: Table, column: str) -> list[str]:
 def _has_blanks(cells: Sequence[str]) -> bool:
     """Whether most cells of a column have a blank.
 
-    A marked pronoun counts too.
+    Most are four in five, and at least one. A marked pronoun counts too.
     """
     marks = (*BLANKS, MARKED)
     count = 0
@@ -600,7 +602,7 @@ def _guess_options(
 def advice(path: Path) -> str:
     """Describe a file's columns and a command that may read them.
 
-    Empty if the file is no table.
+    Empty if the file is no table. If a library is missing that reads it, the text says so.
     """
     is_parquet = tables.refuse_workbook(path).startswith(b"PAR1")
     source = Source(path, lenient=True, limit=None if is_parquet else LOOKED_AT)

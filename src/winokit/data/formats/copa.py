@@ -113,7 +113,10 @@ def assemble_items(items: Sequence[dict[str, Any]]) -> str:
 
 
 def parse_row(row: Mapping[str, Any]) -> Problem:
-    """Parse a row of SuperGLUE's COPA (JSON lines) into a problem."""
+    """Parse a row of SuperGLUE's COPA (JSON lines) into a problem.
+
+    Its label counts from 0, and is hidden if it is missing or -1. Raises Malformed if a field is missing or wrong.
+    """
     label = row.get("label")
     if label is not None:
         label = fields.integer(row, "label")

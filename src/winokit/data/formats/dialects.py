@@ -88,7 +88,8 @@ def load_hub(name: str, *, lenient: bool = False, columns: Mapping[str, str] | N
     Parameters
     ----------
     name
-        `org/name[/config][#split]`, or a local folder.
+        `org/name[/config][#split]`, or a local folder. Without a split, it is the first of validation, test and train
+        that is there, or else the first split.
     lenient
         Skip malformed rows and note them, instead of raising.
     columns

@@ -82,7 +82,8 @@ def target(sentence: str, pronoun: str, candidates: Iterable[str]) -> int | None
     """Find the start of the pronoun in question, or None.
 
     If the pronoun occurs several times, the first occurrence after the connective that follows both candidates
-    counts. None if there is no such word.
+    counts. If none is there, it is the first after both candidates, or else the first of all. None if the pronoun
+    does not occur as a whole word.
     """
     if not pronoun:
         return None

@@ -78,7 +78,10 @@ def parsed(text: str, kind: type, key: str) -> Any:
 
 
 def optional(row: Mapping[str, Any], key: str) -> str | None:
-    """The text in a field, or None if missing or empty."""
+    """The text in a field, or None if missing or empty.
+
+    Raises Malformed for anything else, such as white space or a number.
+    """
     value = row.get(key)
     if value is None or value == "":
         return None
@@ -90,7 +93,7 @@ def optional(row: Mapping[str, Any], key: str) -> str | None:
 def language(row: Mapping[str, Any]) -> str:
     """The BCP 47 code of a row's language.
 
-    "en" if the row has none, or something that is no code.
+    It is in the field `language` or `lang`. "en" if the row has none, or something that is no code.
     """
     code = row.get("language") or row.get("lang")
     if isinstance(code, str) and CODE.fullmatch(code):
@@ -101,7 +104,7 @@ def language(row: Mapping[str, Any]) -> str:
 def group(row: Mapping[str, Any]) -> str | None:
     """The name of a row's group of twins, or None.
 
-    A number is turned into text.
+    It is in the field `group`, `pair_id` or `pairID`: the first that is filled. A number is turned into text.
     """
     key = next((key for key in GROUPS if row.get(key) not in (None, "")), GROUPS[0])
     value = row.get(key)
@@ -136,7 +139,8 @@ def flag(row: Mapping[str, Any], key: str) -> bool:
 def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
     """Index of the candidate that a field counts from 1.
 
-    None if the field is empty. The field is a number or a text. Raises Malformed if it is higher than `count`.
+    None if the field is empty. The field is a number or a text. Raises Malformed if it is anything but a whole number
+    from 1 to `count`.
     """
     value = row.get(key)
     if value is None or value == "":
@@ -150,7 +154,10 @@ def numbered_answer(row: Mapping[str, Any], key: str, count: int) -> int | None:
 
 
 def blanked(row: Mapping[str, Any], key: str) -> tuple[str, str]:
-    """The texts before and after the only blank of a field."""
+    """The texts before and after the only blank of a field.
+
+    Raises Malformed unless there is exactly one blank, with text beside it.
+    """
     text = string(row, key)
     before, blank, after = text.partition(BLANK)
     if not blank or BLANK in after:

@@ -39,7 +39,10 @@ class NoProblems(BadInput):
 
 @dataclass
 class WrittenFile:
-    """Files that were written, and the problems in and not in them."""
+    """Files that were written, and the problems in and not in them.
+
+    `problems` is the number of problems written, and `skipped` has a sentence for each that was not.
+    """
 
     files: list[Path]
     problems: int
@@ -106,7 +109,8 @@ def read(
 ) -> Dataset:
     """Read the problems in a file.
 
-    A malformed record is an error that names its place, or in lenient mode is skipped with a note.
+    A malformed record is an error that names its place, or in lenient mode is skipped with a note. Raises NoProblems
+    if the file has none.
 
     Parameters
     ----------
@@ -285,7 +289,7 @@ def _name_whole_formats() -> str:
 def _write_labels(path: Path, problems: Iterable[Problem]) -> Path:
     """Write the answers of problems to the label list beside their file.
 
-    Returns its path.
+    The list has an answer a line, counted from 1. Returns its path.
     """
     from winokit.data.formats import winogrande
 

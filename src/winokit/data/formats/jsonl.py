@@ -73,7 +73,7 @@ def _get_string(row: Mapping[str, Any], key: str) -> str:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """Turn a problem into a row of winokit's own JSON lines.
 
-    Empty fields are left out.
+    Empty fields are left out. The provenance is written only if the options ask for the ids of the source.
     """
     text = problem.text
     is_whole = problem.is_whole

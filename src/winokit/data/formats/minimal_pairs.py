@@ -26,7 +26,10 @@ NAME = "minimal-pairs"
 
 @dataclass(frozen=True)
 class PairColumns:
-    """The columns of one public set of minimal pairs."""
+    """The columns of one public set of minimal pairs.
+
+    The columns in `labels` become labels of the problem, and `note` is a sentence for the user.
+    """
 
     good: str
     bad: str

@@ -50,7 +50,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def render(problem: Problem, options: WriteOptions) -> dict[str, Any]:
     """Turn a problem into a row of the perturbed WSC.
 
-    Raises CannotWrite if the labels of the perturbation are missing.
+    Raises CannotWrite if the labels of the perturbation are missing, or the group is not called "pair-" and a number.
     """
     option1, option2 = need_two(problem, "perturbed-wsc")
     need_one_blank(problem, "perturbed-wsc")

@@ -147,7 +147,10 @@ class Source:
 
     @property
     def first_skipped(self) -> Malformed:
-        """The error of the first malformed record."""
+        """The error of the first malformed record.
+
+        It is the one with the lowest line.
+        """
 
         def line_of(error: Malformed) -> int:
             return error.line if isinstance(error.line, int) else 0

@@ -35,7 +35,7 @@ def _split_pairs(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
 def parse(row: Mapping[str, Any]) -> Problem:
     """Parse one of the two problems of a Square One line.
 
-    `place` in the row says which: 0 or 1.
+    `place` in the row says which: 0 or 1. It is also the index of the right candidate.
     """
     key = f"s{row['place'] + 1}"
     text = fields.string(row, key)

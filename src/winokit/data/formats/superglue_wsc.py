@@ -25,7 +25,7 @@ def parse(row: Mapping[str, Any]) -> Problem:
     """Parse a row of SuperGLUE's WSC into a yes/no problem.
 
     The flat rows of the Hugging Face hub, with span1_text beside text, are read too. Raises Malformed if a field is
-    missing or wrong.
+    missing or wrong. Its candidates are "no" and "yes".
     """
     text = fields.string(row, "text")
     target = row.get("target", row)
@@ -54,7 +54,8 @@ def parse(row: Mapping[str, Any]) -> Problem:
 def locate(text: str, span: str, index: int) -> tuple[int, int]:
     """Find a span of text near the word with an index.
 
-    Returns its start and end. The nearest match within a few words counts. Raises Malformed if there is none.
+    Returns its start and end in characters. Words count from 0, and the nearest match within three words counts.
+    Raises Malformed if there is none.
     """
     word_starts = [match.start() for match in re.finditer(r"\S+", text)]
     if not 0 <= index < len(word_starts):

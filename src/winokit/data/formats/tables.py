@@ -121,8 +121,8 @@ def numbered(roles: Iterable[str], kind: str) -> list[str]:
 def cell_text(value: Any, field: str | None = None) -> str:
     """A cell as text.
 
-    A whole number has no decimals, and an empty cell gives an empty text. Raises Malformed for a list or an object if
-    `field` is named.
+    A whole number has no decimals, a truth value is "true" or "false", and an empty cell gives an empty text. Raises
+    Malformed for a list or an object if `field` is named.
     """
     if isinstance(value, str):
         return value
@@ -165,7 +165,7 @@ def selected(
     """Select the rows of a table that `where` names.
 
     Returns the table, and the roles without `where`. `where=Split=dev` selects one value, `where=Split=dev|test`
-    several. Raises BadInput if it selects no row.
+    several. Case is ignored in values. Raises BadInput if it selects no row.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def selected(
 def refuse_workbook(path: Path) -> bytes:
     """Read a file's first bytes.
 
-    Raises BadInput for an Excel workbook.
+    There are 1,024 at most. Raises BadInput for an Excel workbook or any other zip archive.
     """
     head = read_bytes(path, 1 << 10)
     if head.startswith(WORKBOOKS):
@@ -213,7 +213,11 @@ def numbered_rows(rows: Iterable[dict[str, Any]]) -> list[TableRow]:
 
 
 def _read_delimited(source: Source) -> Table:
-    """Read a table with commas, semicolons, tabs or bars between its cells."""
+    """Read a table with commas, semicolons, tabs or bars between its cells.
+
+    Empty rows and columns without a name are left out. A row with more or fewer cells than the header is raised as
+    malformed, or in lenient mode stored in the source.
+    """
     rows_of_cells = source.csv_rows()
     line, header = next(rows_of_cells, (1, []))
     columns = [cell.strip() for cell in header]
@@ -288,7 +292,7 @@ def _read_cells_by_column(source: Source, content: Mapping[str, Any]) -> list[Ta
     """The rows of a JSON object with cells for each column.
 
     The cells of a column are in a list. An object without such lists is the only row. Raises BadInput if the lists
-    differ in length.
+    differ in length. The result is empty if only some columns have such lists.
     """
     if not content:
         return []

@@ -35,7 +35,10 @@ STATISTICS = "occupations-stats.tsv"
 
 
 def parse_sentence(line: str) -> Problem:
-    """Parse a row of Winogender's all_sentences.tsv into a problem."""
+    """Parse a row of Winogender's all_sentences.tsv into a problem.
+
+    Raises Malformed unless the sentence has one pronoun of the gender in its id.
+    """
     sentence_id, tab, sentence = line.partition("\t")
     parts = sentence_id.split(".")
     if not tab or len(parts) != 5 or parts[2] not in ("0", "1") or parts[3] not in GENDERS:
@@ -101,7 +104,10 @@ def _make_problem(
 
 
 def render_sentence(problem: Problem, options: WriteOptions) -> str:
-    """Turn a problem into a row of Winogender's all_sentences.tsv."""
+    """Turn a problem into a row of Winogender's all_sentences.tsv.
+
+    Raises CannotWrite if answer, pronoun, gender or a role is not known.
+    """
     need_no_query(problem, "winogender")
     need_pronoun(problem, "winogender")
     occupation, participant = _get_roles(problem)
@@ -113,7 +119,10 @@ def render_sentence(problem: Problem, options: WriteOptions) -> str:
 
 
 def render_template(problem: Problem, options: WriteOptions) -> str:
-    """Turn a problem into a row of Winogender's templates.tsv."""
+    """Turn a problem into a row of Winogender's templates.tsv.
+
+    Raises CannotWrite if the answer or the labels of roles and case are not known.
+    """
     occupation, participant = _get_roles(problem)
     case = problem.labels.get("case")
     if case not in PRONOUNS:
@@ -142,9 +151,10 @@ def _name_candidate(role: str) -> str:
 
 
 def _add_statistics(source: Source, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Label problems with the share of women in their occupation.
+    """Label problems with the percentages of women in their occupation.
 
-    The shares are in a table beside the file. Without that table the problems are unchanged. Yields all problems.
+    The percentages are in a table beside the file. Without that table, or without their occupation in it, problems
+    are unchanged. Yields all problems.
     """
     path = source.path.with_name(STATISTICS)
     statistics = _read_statistics(path) if path.exists() else {}

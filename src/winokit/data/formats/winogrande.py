@@ -92,8 +92,8 @@ def labels_path(path: Path) -> Path:
 def _add_listed_labels(source: Source, problems: Iterable[Problem]) -> Iterable[Problem]:
     """Add the answers of the label list beside a file.
 
-    The problems are unchanged if one of them has an answer already, or there is no list. Raises Malformed if the list
-    has another length.
+    The problems are unchanged if one of them has an answer already, or there is no list. Answers count from 1 there.
+    Raises Malformed unless the list has a label for each line of the file.
     """
     problems = list(problems)
     path = labels_path(source.path)

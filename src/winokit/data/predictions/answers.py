@@ -83,8 +83,8 @@ class AnswerReading:
         """Index of the candidate chosen in a scored sample, or None.
 
         The answer that the scorer extracted is read first. Without one, a right verdict stands for `gold`. If the
-        verdict is wrong, or the sample has no score, the completion is read. A choice that contradicts a wrong
-        verdict is dropped.
+        verdict is wrong, or the sample has no score, the completion is read. A score without answer and verdict gives
+        None. If the verdict is wrong, a choice of `gold` in free words is dropped. One after "ANSWER:" stays.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class AnswerReading:
     def _read_score(self, score: Mapping[str, Any]) -> int | None:
         """Index of the candidate that a scorer's output names, or None.
 
-        Its `answer` is read first, then its `value`.
+        Its `answer` is read first, then its `value`. A value that is only a verdict (C, I, P or N) does not count.
         """
         answer = score.get("answer")
         value = score.get("value")
@@ -155,7 +155,7 @@ class AnswerReading:
     def read_words(self, text: str) -> int | None:
         """Index of the candidate that free text chooses, or None.
 
-        A letter counts only if the prompt offered the candidates behind letters.
+        A letter or number counts only if the prompt offered the candidates behind letters.
         """
         names = tuple(self.candidates)
         if self.lettered:
@@ -173,7 +173,8 @@ def choose(
     """Index of the candidate in a cell.
 
     The cell has its name, number or letter. Returns the index and None, or None and the reason if the cell is empty
-    or says that nothing is chosen. Raises Malformed if it says anything else.
+    or says that nothing is chosen. Raises Malformed if it says anything else. A letter must be a capital. Candidates
+    "no" and "yes" are also chosen by "false" and "true".
 
     Parameters
     ----------
@@ -323,7 +324,7 @@ def _list_ways_to_say(
     Parameters
     ----------
     numbered
-        Whether a candidate's number is such a wording.
+        Whether a candidate's number and "option N" are such wordings.
     """
     pack = language_of(language)
     ways = _list_plain_ways(names, language)
@@ -344,7 +345,7 @@ def _list_ways_to_say(
 def _list_plain_ways(names: tuple[str, ...], language: str) -> tuple[tuple[str, ...], ...]:
     """For each candidate, the wordings that do not depend on a text.
 
-    They are its name, the name without article, "option N" and its number N.
+    They are its name, the name without article, "option N" and its number N, which counts from 1.
     """
     bare = language_of(language).bare
     ways = []

@@ -57,7 +57,8 @@ CELLS = {"1": 1, "0": 0, "1.0": 1, "0.0": 0, "true": 1, "false": 0, "": -1}
 class Board:
     """The choices of several models about the labelled problems of a dataset.
 
-    `choices` has a row for each model in `names`, and a column for each problem with a known answer.
+    `choices` has a row for each model in `names`, and a column for each problem with a known answer. A choice is the
+    index of a candidate from 0, ABSTAINED, or UNASKED.
     """
 
     names: tuple[str, ...]
@@ -182,7 +183,8 @@ def shape_of(headings: Sequence[str], items: ItemNames) -> str | None:
     """The layout of a table with many models' answers.
 
     In `columns` each item is a column, in `rows` each item is a row, and in `long` each answer is a row. None if the
-    table has no such layout.
+    table has no such layout. It has none with fewer than three headings, or if other headings say that it is about
+    one model or has the parameters of items.
     """
     if len(headings) < 3:
         return None
@@ -227,7 +229,7 @@ def _read_columns(
     """Read a table with models as rows and items as columns.
 
     Its cells are 1 for right and 0 for wrong, from which the choices between two candidates follow. An empty cell
-    means that the model was not asked.
+    means that the model was not asked. Raises BadInput if an item has more than two candidates.
     """
     item_rows = [items.row(name, path) for name in headings[1:]]
     columns = np.array(item_rows, np.int64)
@@ -285,7 +287,8 @@ def _read_right_or_wrong(path: Path, line: int, cells: list[str]) -> StateArray:
 def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
     """Read a table with items as rows and models as columns.
 
-    Its cells are choices, counted from 1.
+    Its cells are choices, counted from 1. An empty cell is an abstention, and an item without a row was not asked. If
+    all headings of models are codes of languages, the columns are one model in several languages.
     """
     models = tuple(headings[1:])
     _refuse_repeated(path, models)
@@ -306,7 +309,8 @@ def _read_rows(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, list[str]]], items: ItemNames) -> Board:
     """Read a table with a row for each answer of each model.
 
-    The row has the model, the item and the choice, counted from 1.
+    The row has the model, the item and the choice, counted from 1. Raises BadInput if a model has two different
+    answers to an item. Items without an answer were not asked.
     """
     numbers: dict[str, int] = {}
     answers = []
@@ -330,7 +334,8 @@ def _read_long(path: Path, headings: Sequence[str], rows: Iterable[tuple[int, li
 def _read_choice(path: Path, line: int, cell: str, items: ItemNames, row: int) -> int:
     """Index of the candidate in a cell that counts candidates from 1.
 
-    An empty cell is an abstention. Raises BadInput for anything else.
+    The index counts from 0. For an empty cell it is ABSTAINED. Raises BadInput for anything else. `row` is the item's
+    index among the problems with a known answer.
     """
     text = cell.strip().removesuffix(".0")
     if not text:
@@ -391,7 +396,7 @@ def _refuse_conflicts(path: Path, board: Board, earlier_choices: StateArray, ite
 def _group_by_language(boards: Sequence[tuple[Path, Board]], numbers: Mapping[str, int]) -> dict[str, IntArray]:
     """For each language, the indices of the scorers that answered in it.
 
-    `numbers` has the index of each scorer by its name.
+    `numbers` has the index of each scorer by its name. Tables that state no languages are left out.
     """
     scorers: dict[str, list[int]] = {}
     for _, board in boards:

@@ -31,7 +31,7 @@ NO = frozenset("not_entailment no_entailment contradiction neutral label_0 impla
 class CandidateRows:
     """All rows of one model about the candidates of one problem.
 
-    `verdicts` and `scores` are by the index of the candidate.
+    `hits` has the indices of the problem in the dataset. `verdicts` and `scores` are by the index of the candidate.
     """
 
     place: str
@@ -73,6 +73,8 @@ class CandidateReading:
         ----------
         stem
             The model of rows that name none: the file's name without its ending.
+        scoring
+            The name of the scoring that each prediction gets.
         """
         rows_by_problem: dict[tuple[str, int], CandidateRows] = {}
         for number, (line, cells) in enumerate(self.table.rows):
@@ -130,7 +132,10 @@ class CandidateReading:
 
     @cached_property
     def _first_number(self) -> int:
-        """The number of the first candidate in this table, 0 or 1."""
+        """The number of the first candidate in this table, 0 or 1.
+
+        It is 0 if some cell of the table is 0.
+        """
         texts = {self._read_text(cells, self.columns.candidate) for _, cells in self.table.rows}
         return 0 if "0" in texts else 1
 
@@ -156,7 +161,7 @@ class CandidateReading:
         """The score of a row's candidate, higher for better, or None.
 
         It is None if the cell is empty. If the score is the probability of the label "no", it is subtracted from 1. A
-        loss is negated.
+        loss is negated. Raises Unmatched if the cell has a text that is no number.
         """
         if not self.columns.scores:
             return None
@@ -183,7 +188,8 @@ class CandidateReading:
     def _are_of_label(self) -> bool:
         """Whether each score is the probability of its row's own label.
 
-        Classification pipelines write it so. It is recognised if all scores of the label "no" are 0.5 or higher.
+        Classification pipelines write it so. It is recognised if some rows have the label "no", and all their scores
+        are from 0.5 to 1.
         """
         if self.columns.prediction is None or self.columns.are_losses:
             return False
@@ -200,8 +206,8 @@ class CandidateReading:
     def _choose_candidate(self, candidate_rows: CandidateRows, scoring: str) -> PredictionRow:
         """The prediction for a problem, from all rows about its candidates.
 
-        The best score decides, or else the only candidate with the label "yes". It abstains if a candidate has no
-        row.
+        The best score decides if all candidates have one, or else the only candidate with the label "yes". It
+        abstains if a candidate has no row, if the best scores are equal, or if none or several have a "yes".
         """
         problem = self.matcher.dataset[candidate_rows.hits[0]]
         scores = candidate_rows.scores

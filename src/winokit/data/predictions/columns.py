@@ -125,13 +125,19 @@ class PredictionColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that say which problem a row is about."""
+        """The columns that say which problem a row is about.
+
+        An order that is no column, such as `line`, is not among them.
+        """
         if self.order is None or self.order in ORDERS:
             return (*self.texts, *self.ids)
         return (*self.texts, *self.ids, self.order)
 
     def roles(self) -> dict[str, str]:
-        """Column names by role, in the form that `--prediction-columns` takes."""
+        """Column names by role, in the form that `--prediction-columns` takes.
+
+        The number from which predictions count is not among them.
+        """
         kind = "losses" if self.are_losses else "scores"
         several = {"text": self.texts, "id": self.ids, "option": self.options, kind: self.scores}
         roles: dict[str, str] = {}
@@ -164,7 +170,11 @@ class PredictionColumns:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the columns say what was chosen, and for which problem."""
+        """Whether the columns say what was chosen, and for which problem.
+
+        Right or wrong alone says what was chosen only if the user named its column. Columns with rivals are not
+        complete.
+        """
         is_judged = self.is_given and self.correct is not None
         is_chosen = self.prediction is not None or bool(self.scores) or is_judged
         has_name = bool(self.texts or self.ids)
@@ -175,7 +185,8 @@ class PredictionColumns:
 def are_of_predictions(user_columns: str | Mapping[str, str]) -> bool:
     """Whether columns that a user names describe predictions, and not problems.
 
-    Both may have `where`, which selects rows. It is taken for predictions unless columns of candidates are named too.
+    They do if a role is `correct` or `layout`, or begins with `prediction`, `scores` or `losses`. Both may have
+    `where`, which selects rows. It is taken for predictions unless columns of candidates are named too.
 
     Parameters
     ----------
@@ -237,7 +248,7 @@ def columns_of(table: Table, user_columns: Mapping[str, str] | None = None) -> P
     """The roles of a table's columns, as given or guessed.
 
     They are guessed from names and cells if the user gave none. Raises BadInput if a column that was given is not in
-    the table.
+    the table. A prediction given as "COLUMN:0" or "COLUMN:1" says from which number its cells count.
     """
     if user_columns is None:
         return _infer_columns(table)
@@ -301,7 +312,10 @@ def _check_scores(table: Table, column_of_role: Mapping[str, str]) -> None:
 
 
 def _infer_columns(table: Table) -> PredictionColumns:
-    """Guess the roles of a table's columns from their names and cells."""
+    """Guess the roles of a table's columns from their names and cells.
+
+    If several columns may be the prediction, they are the `rivals`, and none is chosen.
+    """
     folded = _index_names(table)
     ids = _find_names(folded, IDS)
     texts = _find_names(folded, TEXTS)
@@ -426,6 +440,8 @@ def _infer_candidate_column(table: Table, columns: PredictionColumns, folded: Ma
 
 def _has_row_per_candidate(table: Table, name: str, candidate: str) -> bool:
     """Whether most problems have several rows, about different candidates.
+
+    On average there must be at least three rows for two problems.
 
     Parameters
     ----------

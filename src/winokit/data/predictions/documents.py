@@ -92,7 +92,8 @@ def _fill_missing_fields(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 def scoring_of(problems: Dataset) -> str:
     """The name of the scoring that the harness uses for problems.
 
-    It is "partial", or "full" if no blank is followed by text.
+    It is "partial", or "full" if no blank is followed by text. Partial scoring compares how likely the text after the
+    blank is after each candidate. Full scoring compares the whole texts.
     """
     is_followed = any(problem.after.strip() for problem in problems)
     return "partial" if is_followed else "full"

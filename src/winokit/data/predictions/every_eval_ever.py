@@ -47,7 +47,8 @@ class WrittenRecords:
 def write_records(run: Run, folder: Path, *, timestamp: int) -> WrittenRecords:
     """Write the records of a run below a folder.
 
-    Their paths are those that the datastore uses.
+    Their paths are those that the datastore uses. Raises BadInput if the run has no predictions of problems with
+    answers.
 
     Parameters
     ----------
@@ -102,7 +103,8 @@ class ModelRecord:
     def samples(self) -> Iterator[dict[str, Any]]:
         """Yield a sample for each problem that the model was asked.
 
-        Problems without an answer are left out.
+        Problems without an answer are left out. Only predictions on the original problems count, not those on
+        variants.
         """
         problems = {problem.id: problem for problem in self.run.dataset}
         wanted_key = (self.model, self.scoring, ORIGINAL)
@@ -258,5 +260,8 @@ def _hash_sample(raw: str, reference: Sequence[str]) -> str:
 
 
 def _make_path_part(name: str) -> str:
-    """A name that can be part of the datastore's paths."""
+    """A name that can be part of the datastore's paths.
+
+    It is "local" if nothing remains.
+    """
     return UNSAFE.sub("_", name).strip("._ ") or NOBODY

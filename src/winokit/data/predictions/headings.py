@@ -23,7 +23,7 @@ LOOKED_AT = 200
 def read_headed(source: Source, matcher: Matcher) -> Table:
     """Read a table, and name its columns if it has no header.
 
-    They are called "column 1" and so on, and a note says so.
+    They are called "column 1" and so on, and a note says so. A bare list of labels becomes a table with one column.
 
     Parameters
     ----------
@@ -46,7 +46,10 @@ def read_headed(source: Source, matcher: Matcher) -> Table:
 
 
 def _is_headless(source: Source, matcher: Matcher) -> bool:
-    """Whether a table with delimiters begins with data and no header."""
+    """Whether a table with delimiters begins with data and no header.
+
+    The first 200 rows are looked at. A table of fewer than two rows is taken to have a header.
+    """
     lines = Source(source.path, lenient=True).csv_rows()
     rows = [cells for _, cells in islice(lines, LOOKED_AT)]
     if len(rows) < 2:
@@ -75,7 +78,8 @@ def _read_headless(source: Source) -> Table:
 def _is_data(cells: Sequence[str], rows: Sequence[Sequence[str]], matcher: Matcher) -> bool:
     """Whether the first line of a table is data and no header.
 
-    It is if a cell is a problem's text or id, a fraction or a list, or if every cell occurs at least twice below it.
+    It is if a cell is a problem's text or id, a fraction or a list, or if every cell that is not empty occurs at
+    least twice below it.
 
     Parameters
     ----------

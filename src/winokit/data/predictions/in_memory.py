@@ -136,7 +136,10 @@ def _make_text_tables(texts: Sequence[str | Path], dataset: Dataset) -> list[Pre
 
 
 def _make_mapping_tables(predictions: Mapping[str, Any], dataset: Dataset) -> list[PredictionTable]:
-    """Tables of answers by id, or of lists of answers by model."""
+    """Tables of answers by id, or of lists of answers by model.
+
+    They are answers by id if a key is the id of a problem, or if some value is not a list.
+    """
     ids = {problem.id for problem in dataset}
     has_ids = not ids.isdisjoint(predictions)
     are_models = all(map(is_column, predictions.values()))
@@ -172,7 +175,10 @@ def _get_cells(column: str, rows: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a list of predictions, not a single one."""
+    """Whether a value is a list of predictions, not a single one.
+
+    A list, a tuple and anything with a shape is one, except a number of numpy's.
+    """
     return isinstance(value, (list, tuple, HasShape)) and not isinstance(value, Number)
 
 
@@ -257,7 +263,8 @@ def _make_table(name: str, rows: list[dict[str, Any]], **places: Any) -> Predict
 def _render_scores(scores: Any) -> str | None:
     """The scores of one problem's candidates as the text of a cell.
 
-    None if they are missing. Raises BadInput if they are not numbers.
+    None if they are missing. Raises BadInput if they are not numbers. A single value is returned as text, whatever it
+    is.
     """
     if not is_column(scores):
         is_missing = scores is None or scores != scores

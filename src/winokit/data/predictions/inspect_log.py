@@ -75,7 +75,10 @@ def _list_scorers(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]
 
 
 def _get_epoch(sample: Mapping[str, Any]) -> int:
-    """Number of the epoch of a sample, from 1."""
+    """Number of the epoch of a sample, from 1.
+
+    1 if the sample states none.
+    """
     epoch = sample.get("epoch", 1)
     return epoch if isinstance(epoch, int) else 1
 
@@ -286,7 +289,9 @@ def _read_answer(
 ) -> PredictionRow:
     """Complete the prediction of a sample whose problem is known.
 
-    Raises Unmatched if nothing can be read of it.
+    It abstains if no answer can be read and the scorer calls it wrong or missing, or did not score it. Raises
+    Unmatched if the sample ended in an error, lacks the score of this scorer, or has a score from which no answer
+    follows.
 
     Parameters
     ----------
@@ -318,7 +323,10 @@ def _read_answer(
 
 
 def _read_target(sample: Mapping[str, Any], reading: AnswerReading) -> int | None:
-    """Index of the right candidate that a sample states, or None."""
+    """Index of the right candidate that a sample states, or None.
+
+    None if it states several, or something that names no candidate.
+    """
     target = sample.get("target")
     if isinstance(target, list) and len(target) == 1:
         target = target[0]

@@ -36,7 +36,8 @@ LONGEST_NAME = 60
 def is_labels(lines: Sequence[str]) -> bool:
     """Whether a file's first lines are a bare list of labels.
 
-    There may be a heading above them, and abstentions among them.
+    There may be a heading above them, and abstentions among them. The first other line decides, or the beginning of a
+    JSON array.
     """
     head = "\n".join(lines[:3]).lstrip()
     if ARRAY.match(head):
@@ -68,7 +69,10 @@ def _is_bare(name: str) -> bool:
 
 
 def _count_headings(lines: Sequence[str]) -> int:
-    """Number of heading lines above a list of labels, 0 or 1."""
+    """Number of heading lines above a list of labels, 0 or 1.
+
+    A heading is "label", "labels", "answer", or a usual name of a column of predictions.
+    """
     first = lines[0].strip().casefold()
     is_named = first in ("label", "labels", "answer") or PREDICTED.fullmatch(first) is not None
     has_delimiter = any(delimiter in first for delimiter in DELIMITERS)
@@ -178,7 +182,7 @@ def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> 
     """Raise BadInput for a list that may be choices or verdicts.
 
     It has only 0 and 1, or true and false. The message says how many rows each reading of the list would read, and
-    how many are right.
+    how many are right. A list of nothing but 1 passes, and so does any list if a problem asks yes or no.
     """
     values = {cell.strip().casefold().removesuffix(".0") for cell in cells} - SILENT
     asks_yes_or_no = any(problem.candidates == ("no", "yes") for problem in matcher.dataset)
@@ -198,7 +202,7 @@ def _refuse_verdicts(source: Source, matcher: Matcher, cells: Sequence[str]) -> 
 def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -> str:
     """The option that reads a list by its order, with its counts.
 
-    They are the rows that it reads and those that are right.
+    They are the rows that it reads and those that are right. Choices are counted from 0.
 
     Parameters
     ----------
@@ -224,7 +228,8 @@ def _describe_option(table: Table, matcher: Matcher, roles: Mapping[str, str]) -
 def _read_label(cell: str, problem: Problem) -> tuple[int | None, str | None]:
     """Index of the candidate that a label means.
 
-    Returns the index and None, or None and the reason if the label chooses none.
+    Returns the index and None, or None and the reason if the label chooses none. Numbers count from 1, and the case
+    of letters is ignored.
     """
     names = problem.candidates
     if cell.casefold() in SILENT:

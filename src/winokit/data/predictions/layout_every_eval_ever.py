@@ -53,7 +53,10 @@ def _get_document_hash(sample: dict[str, Any]) -> str:
 
 
 def _get_reply(sample: dict[str, Any]) -> str:
-    """The model's answer: what was extracted from the output, or the output."""
+    """The model's answer: what was extracted from the output, or the output.
+
+    The last extraction that is marked as terminal counts.
+    """
     attributions = sample.get("answer_attribution") or []
     terminal = [attribution for attribution in attributions if attribution.get("is_terminal")]
     if terminal:

@@ -22,7 +22,10 @@ def read_rows(path: Path) -> Iterator[LayoutRow]:
 
 
 def _make_response_row(response: dict[str, Any], text: str) -> LayoutRow:
-    """The cells of one response, by role. `text` is the item's text."""
+    """The cells of one response, by role. `text` is the item's text.
+
+    The first score that is 0 or 1 says whether the response is right.
+    """
     adaptation = response.get("item_adaptation", {})
     prompt = joined_text(adaptation.get("request_input", [])) or text
     model = response["model"]["name"]

@@ -47,7 +47,7 @@ class Layout:
 
     rows: LayoutRows
     keys: frozenset[str]
-    """Keys of the first object of such a file, or columns of a table. None if the layout must be named."""
+    """Keys of the first object of such a file, or columns of a table. Empty if the layout must be named."""
 
     def __call__(self, path: Path) -> Iterable[Mapping[str, Any]]:
         """The rows of a file, each with its cells by role."""
@@ -82,7 +82,10 @@ def layout(name: str, keys: Collection[str] = ()) -> Callable[[LayoutRows], Layo
 
 
 def layout_of(path: Path) -> str | None:
-    """Name of the layout that a file's keys fit, or None."""
+    """Name of the layout that a file's keys fit, or None.
+
+    The file must have all keys of the layout. A Parquet file fits none.
+    """
     head = FileHead(path)
     if head.bytes.startswith(b"PAR1"):
         return None
@@ -111,6 +114,8 @@ def read_layout(
     source: Source, matcher: Matcher, name: str, user_columns: Mapping[str, str] | None = None
 ) -> Iterator[PredictionRow]:
     """Yield the predictions in a file of a layout.
+
+    A column that the user names replaces the layout's column of the same role.
 
     Parameters
     ----------
@@ -153,7 +158,10 @@ def layout_table(path: Path, name: str) -> Table:
 
 
 def is_role(column: str) -> bool:
-    """Whether a row's key is a role, such as `text` or `option2`."""
+    """Whether a row's key is a role, such as `text` or `option2`.
+
+    `where` and `layout` are not.
+    """
     if column in ("where", LAYOUT):
         return False
     bare = column.rstrip("0123456789")

@@ -130,7 +130,8 @@ def _check_uncached(path: Path, results: Mapping[str, Any]) -> None:
 
     Up to 0.4.13 at least, its `hf` models answer two requests that are one text, continued from different places,
     with the logits of the longer continuation, read from its start. A special word is such a place, and so is the
-    beginning.
+    beginning. Only a log of two or more tasks is concerned, one of which scores solved texts or special words, and
+    only if the run did not say logits_cache=False.
     """
     config = results.get("config")
     tasks = results.get("n-samples")
@@ -182,7 +183,10 @@ def _parse_other_document(doc: Mapping[str, Any]) -> LoggedDocument:
 
 
 def _remove_possessive(problem: Problem, doc: Mapping[str, Any]) -> Problem:
-    """Remove the possessive endings that the wsc273 task adds to its options."""
+    """Remove the possessive endings that the wsc273 task adds to its options.
+
+    It is unchanged if its pronoun is no possessive, or the document is not of that task.
+    """
     pronoun = problem.pronoun or ""
     if "pronoun_loc" not in doc or pronoun.lower() not in OWNERS:
         return problem
@@ -351,7 +355,9 @@ def _make_generated_row(
 ) -> PredictionRow:
     """Complete the prediction of a sample that is answered in words.
 
-    The responses must be equal. Raises Unmatched if there are different ones.
+    The responses must be equal. Raises Unmatched if there are different ones. A reply "2" means the second candidate
+    if the document has a field `option2`, unless the prompt lists an option behind that number. It abstains if no
+    answer can be read.
 
     Parameters
     ----------
@@ -462,7 +468,10 @@ def _parse_problem(doc: Mapping[str, Any]) -> Problem:
 
 
 def _find_moved_pronoun(doc: Mapping[str, Any]) -> int | None:
-    """Start of the pronoun shortly before its stated place, or None."""
+    """Start of the pronoun shortly before its stated place, or None.
+
+    At most six characters before, the nearest place counts. None too if a field is missing.
+    """
     text = doc.get("text")
     pronoun = doc.get("pronoun")
     stated_start = doc.get("pronoun_loc")

@@ -51,7 +51,8 @@ def prediction_files(paths: Iterable[str | Path]) -> list[PredictionFile]:
 def check_no_log(data: DataLike, files: Sequence[PredictionFile]) -> None:
     """Raise BadInput if DATA is a log of predictions.
 
-    A shell puts the second file of `--predictions samples_*.jsonl` there.
+    A shell puts the second file of `--predictions samples_*.jsonl` there. A log passes if it is one of the files, and
+    so does any if there are no files.
     """
     if not files or not isinstance(data, (str, Path)):
         return
@@ -84,7 +85,10 @@ def _find_logs(folder: Path) -> list[PredictionFile]:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether a file is a log of predictions, by ending and content."""
+    """Whether a file is a log of predictions, by ending and content.
+
+    Logs are those of lm-evaluation-harness and Inspect, and winokit's own predictions. Tables are none.
+    """
     if LOGS.isdisjoint(path.suffixes):
         return False
     try:
@@ -104,7 +108,10 @@ class LoggedProblems:
     """The name of their dataset, if a log says so."""
 
     def add(self, other: "LoggedProblems") -> None:
-        """Add the problems of another log of the same dataset."""
+        """Add the problems of another log of the same dataset.
+
+        Of problems with the same id, the earlier one stays.
+        """
         self.files += other.files
         self.problems = other.problems | self.problems
         self.versions = other.versions | self.versions
@@ -134,7 +141,8 @@ def logged_data(files: Sequence[PredictionFile], *, lenient: bool = False) -> tu
     """The dataset whose problems the logs state, and perturbed versions of it.
 
     None if no file states problems. Files of a folder that state none are skipped. Raises BadInput if the problems
-    are of several datasets.
+    are of several datasets. The perturbed versions are one dataset for each kind of perturbation. With `lenient`,
+    malformed records are skipped.
     """
     with_problems = [file for file in files if recognise(file.path) in (*PROBLEM_READERS, "table")]
     if not with_problems:

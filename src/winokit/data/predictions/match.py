@@ -62,7 +62,7 @@ class PredictionRow:
     verdict: bool | None = None
     """Whether the file itself says that the prediction is right."""
     surprisal: float | None = None
-    """Of the solved text, per word, where that was scored and not the candidates."""
+    """Of the text with the right candidate in its blank, in nats per word. None where that was not scored."""
     sample: int | None = None
     """The number of the answer among several to one problem, from 0. None if the file has one each."""
 
@@ -129,7 +129,9 @@ def which(name: str, candidates: Sequence[str], language: str = "en") -> int | N
 def _find_named_candidate(name: str, candidates: tuple[str, ...], language: str) -> int | None:
     """Index of the only candidate that a name means, or None.
 
-    Results are cached.
+    Names are compared without case, then also without article and punctuation, then without possessive ending, and
+    last as inflected forms. The first comparison that fits any candidate decides: None if it fits several. Results
+    are cached.
     """
     for normalize in (_normalize_case, _normalize_words, _normalize_possessive):
         wanted_form = normalize(name, language)

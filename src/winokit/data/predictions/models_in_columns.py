@@ -45,7 +45,10 @@ def one_row_per_answer(table: Table, user_columns: Mapping[str, str] | None) -> 
 
 
 def _is_pattern(table: Table, value: str) -> bool:
-    """Whether a value of a role is a pattern for several columns."""
+    """Whether a value of a role is a pattern for several columns.
+
+    It is if it has a bar or a star, and no column is called so.
+    """
     has_mark = "|" in value or "*" in value
     return has_mark and value not in table.columns
 

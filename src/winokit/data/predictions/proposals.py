@@ -91,7 +91,8 @@ class TriedOption:
     def has_answers(self) -> bool:
         """Whether its choices are right in every row.
 
-        Its column may then hold the dataset's answers, and no predictions.
+        Its column may then hold the dataset's answers, and no predictions. Rows that cannot be read do not count, and
+        at least 20 must be read.
         """
         is_telling = self.reading.read >= FEWEST_TELLING
         return is_telling and self.reading.right == self.reading.read
@@ -199,7 +200,7 @@ class TableProposals:
     def _join_options(self, tried: Sequence[TriedOption]) -> list[str]:
         """A list with the option that takes columns as models.
 
-        The list is empty unless several columns can be read in the same role.
+        The list is empty unless more than two columns can be read in the same role.
         """
         if "order" in self.naming:
             return []
@@ -231,7 +232,7 @@ class TableProposals:
     def _test_replies(self, name: str) -> TrialReading | None:
         """Try to read a column as replies in sentences.
 
-        None unless a third of all rows can be read.
+        None unless a third of all rows can be read, and some cell of a sample has a space.
         """
         if not self.naming or is_lower_better(name):
             return None
@@ -334,7 +335,10 @@ class TableProposals:
         return _render_roles({**self._get_naming(), "prediction": "COLUMN"})
 
     def _get_named_choice(self) -> dict[str, str]:
-        """The columns of choices that their names tell, by their roles."""
+        """The columns of choices that their names tell, by their roles.
+
+        They are the prediction, or else the scores or losses. Empty if no name tells any.
+        """
         if self.named_columns.prediction is not None:
             return {"prediction": self.named_columns.prediction}
         kind = "losses" if self.named_columns.are_losses else "scores"
@@ -481,7 +485,7 @@ class TableProposals:
     def _does_zero_mean_wrong(self, name: str) -> bool:
         """Whether a 0 in a column means "wrong", and is no choice.
 
-        It does if the answers of the table count from 1.
+        It does if the answers of the table count from 1, and all cells of the column say right or wrong.
         """
         answer = self.named_columns.answer
         if not answer:
@@ -493,7 +497,8 @@ class TableProposals:
     def try_roles(self, roles: Mapping[str, str], in_sentences: bool = True) -> TriedOption | None:
         """The option with these roles, if it reads nine rows of ten.
 
-        None otherwise. A sample of the rows is tried before all are.
+        None otherwise. A sample of the rows is tried before all are. With `in_sentences`, replies in sentences are
+        read too.
         """
         trial = TrialReading(0)
         try:

@@ -101,7 +101,7 @@ class ReadPredictions:
     unmatched: list[str] = field(default_factory=list)
     """The rows that were not used, with the reason: "line 12: no problem has the text …"."""
     surprisals: dict[str, float] = field(default_factory=dict)
-    """Per-word surprisal of solved texts, by problem id, where those were scored."""
+    """Surprisal of texts with the right candidate in the blank, in nats per word, by problem id."""
     notes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     """Rows that contradict each other, whose problems were left out."""
@@ -156,7 +156,7 @@ def read_files(
     """Read several files of predictions.
 
     Returns the results by file, and notes on files of a folder that were skipped because they are about other
-    problems. Raises NothingMatches for a file that the user named itself.
+    problems. Raises NothingMatches for a file that the user named itself. `lenient` is as for `read_predictions`.
 
     Parameters
     ----------
@@ -188,6 +188,9 @@ class NothingMatches(BadInput):
 
 def reader_of(path: Path, columns: Mapping[str, str] | None) -> Reader:
     """The function that reads a file of predictions.
+
+    Logs of lm-evaluation-harness and Inspect have no columns, so for them `columns` is ignored unless it names a
+    layout.
 
     Parameters
     ----------
@@ -410,7 +413,7 @@ def _align_scores(scores: tuple[float, ...] | None, order: Sequence[int] | None)
 
 
 def _count_things(count: int, noun: str) -> str:
-    """A number with a noun, in the singular or plural."""
+    """A number with a noun, which has an s unless it is 1."""
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -458,7 +461,10 @@ class RowMatching:
         """Of the hidden rows, those that are right by the file's answer."""
 
     def take(self, row: PredictionRow) -> None:
-        """Add a row's prediction, or the reason why it has none."""
+        """Add a row's prediction, or the reason why it has none.
+
+        If the dataset repeats its problem exactly, the row goes to the first copy without a prediction.
+        """
         if not row.hits:
             self.read.unmatched.append(f"{row.place}: {row.reason}")
             return
@@ -497,7 +503,8 @@ class RowMatching:
     def _take_surprisal(self, row: PredictionRow, problem_index: int, is_first: bool) -> None:
         """Store the surprisal of a solved text.
 
-        If the problem already has one, the row is stored as a repetition or a contradiction.
+        If the problem already has one, the row is stored as a repetition or a contradiction. `is_first` says that it
+        has none yet.
         """
         assert row.surprisal is not None
         surprisals = self.read.surprisals
@@ -578,7 +585,10 @@ class RowMatching:
         return matcher.dataset[origin]
 
     def _compare_verdict(self, row: PredictionRow, is_right: bool) -> None:
-        """Count rows that are right by the file and by us."""
+        """Count rows that are right by the file and by us.
+
+        A row about which the two differ is stored.
+        """
         self.read_right += int(is_right)
         self.said_right += int(bool(row.verdict))
         if row.verdict != is_right:

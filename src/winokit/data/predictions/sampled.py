@@ -115,7 +115,11 @@ def _list_row_keys(table: Table, columns: PredictionColumns) -> list[tuple[str, 
 
 
 def _is_numbering(table: Table, columns: PredictionColumns, name: str) -> bool:
-    """Whether a column numbers the rows of each problem and model."""
+    """Whether a column numbers the rows of each problem and model.
+
+    There must be as many different values as the most rows of one problem and model, and none twice for one of them.
+    Each is a number, perhaps after a word such as "run".
+    """
     keys = _list_row_keys(table, columns)
     values = [cell_text(cells.get(name)).strip() for _, cells in table.rows]
     most_rows = max(Counter(keys).values(), default=0)
@@ -161,7 +165,8 @@ def _index_values(values: Sequence[str]) -> dict[str, int]:
 def sample_hint(table: Table, columns: PredictionColumns) -> str:
     """A sentence with the option that reads rows as samples.
 
-    They are several rows of one problem. Empty if the problems do not have several rows.
+    They are several rows of one problem. Empty unless the most common number of rows for a problem is two or more,
+    for at least five problems.
     """
     if columns.sample is not None or columns.order is not None:
         return ""

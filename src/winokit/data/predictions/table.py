@@ -248,7 +248,7 @@ class TableReading:
     in_sentences: bool = True
     """Whether a text that is no candidate is read as a reply is."""
     is_trial: bool = False
-    """Whether what is noticed is not reported."""
+    """Whether columns are only tried: replies are then not counted by other ways to read them."""
     unread: list[str] = field(default_factory=list)
     read: int = 0
     other_choice: list[str] = field(default_factory=list)
@@ -279,6 +279,9 @@ class TableReading:
     def _find_prediction_base(self, chosen: set[int], gold: set[int]) -> int:
         """The number of the first candidate in predictions, 0 or 1.
 
+        It is the number that the user gave. Otherwise it is 0 if a 0 is among the predictions or answers, or the
+        column is called `label`, and no prediction is too high for that. A note says so.
+
         Parameters
         ----------
         chosen
@@ -307,7 +310,7 @@ class TableReading:
     def _find_positions(self) -> Sequence[int]:
         """For each row, the index of its problem, by the order.
 
-        Empty otherwise.
+        Empty if rows are not found by their order.
         """
         if self.columns.order is None:
             return ()
@@ -347,7 +350,10 @@ class TableReading:
         return True
 
     def _read_numbers(self, column: str | None, pattern: re.Pattern[str] = NUMBER) -> list[int]:
-        """The whole numbers in a column, without cells that have none."""
+        """The whole numbers in a column, without cells that have none.
+
+        2.0 is a whole number too.
+        """
         if not column:
             return []
         matches = [pattern.match(stripped_text(cells.get(column))) for _, cells in self.table.rows]
@@ -501,7 +507,8 @@ class TableReading:
         """Index of the candidate that a verdict implies.
 
         The row says only whether the choice is right. It follows from the dataset's answer, or else from the row's.
-        Raises Unmatched if it does not follow.
+        Raises Unmatched if it does not follow. `names` are the candidates in the row's order, in which `gold` and the
+        result are indices.
         """
         answer = gold
         if problem.right is not None:
@@ -524,7 +531,8 @@ class TableReading:
     def _find_hits(self, cells: Mapping[str, Any], candidates: Sequence[str] | None, number: int) -> tuple[int, ...]:
         """Indices of the problem that a row names.
 
-        It is found by the row's order, by its text, by its id, or by a text that contains the problem's. Raises
+        It is found by the row's order if that is a role. If the columns were guessed, the row's text decides, unless
+        it has none or only a prompt. Otherwise ids are tried, then texts, which may contain the problem's. Raises
         Unmatched if none fits.
 
         Parameters
@@ -613,8 +621,8 @@ class TableReading:
     ) -> tuple[int | None, str | None]:
         """Index of the candidate that a prediction chooses.
 
-        Returns the index and None, or None and the reason if nothing is chosen. Raises Malformed if the text cannot
-        be read.
+        Returns the index and None, or None and the reason if nothing is chosen. A text that is no candidate is read
+        as a reply in sentences, unless those are not to be read. Raises Malformed if the text cannot be read.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ class UnderstoodPredictions(Brief):
 
     @property
     def matched(self) -> int:
-        """Number of predictions that belong to a problem, of all models."""
+        """Number of problems with a prediction or abstention, summed over all models."""
         return sum(model.matched for model in self.models)
 
     @property

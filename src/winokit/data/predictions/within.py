@@ -69,6 +69,8 @@ def _is_role(role: str, roles: frozenset[str]) -> bool:
 def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
     """The predictions in DATA's file of problems, if there are any.
 
+    If DATA is several files, predictions are only noted and never used.
+
     Parameters
     ----------
     data
@@ -91,7 +93,7 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
 def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
     """The predictions in one file of problems.
 
-    None are found if it cannot be read.
+    None are found if it cannot be read. With `is_scored` they are not used, and a note says that they are there.
     """
     try:
         head = FileHead(path)
@@ -122,7 +124,10 @@ def _may_be_predicted(column: str) -> bool:
 
 
 def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
-    """The predictions of a harness's log, with a note on them."""
+    """The predictions of a harness's log, with a note on them.
+
+    With `is_scored` they are not used, and the note says how to use them.
+    """
     if is_scored:
         way_out = f"to audit its predictions: --predictions {quote(str(path))}"
         return PredictionsWithin(notes=[f"{path}: is a log; {SCORED}; {way_out}"])
@@ -131,7 +136,11 @@ def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
 
 
 def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
-    """The predictions in a table of problems, with notes on them."""
+    """The predictions in a table of problems, with notes on them.
+
+    They are used if column names tell one choice that reads nine rows of ten, unless it may be the answers or
+    `is_scored`. Otherwise a note says how to use them.
+    """
     columns = columns_of(table)
     names = _list_named_columns(columns)
     if not names:
