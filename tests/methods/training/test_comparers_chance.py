@@ -49,3 +49,11 @@ def test_chance_is_that_of_the_options_compared(scoring, choices, chance):
 def test_predictions_of_no_known_formalization_are_guessed_between_yes_and_no():
     audited = audit_rows(predict("own", 0, 1))
     assert audited["accuracy"].chance == 0.5
+
+
+def test_a_trained_model_guesses_between_candidates_where_nothing_is_a_yes_no_question():
+    problem = Problem("I filled the cup from the jug until ", " was full.", ("the cup", "the jug"), 0)
+    prediction = Prediction(problem.id, "original", "m", "own", None, 0, 0)
+    sheet = AuditSheet(Dataset([problem]), {"original": {problem.id: [prediction]}}, {}, "m", "own", "mc-mlm")
+    chances = {row.metric: row.chance for row in accuracy.rows(sheet)}
+    assert chances["accuracy"] == 0.5

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winokit.answers import Answers, AskedProblems, Scorer, choice_numbers
 from winokit.data.runs import LeftOut
@@ -17,7 +18,7 @@ from winokit.methods.metrics.judge import Judge, Name
 from winokit.methods.scoring.base import SCORINGS, Scoring
 from winokit.methods.scoring.scorer import Prediction, sample_column
 from winokit.methods.transforms.variants import Variant
-from winokit.problem import ORIGINAL, Dataset
+from winokit.problem import ORIGINAL, Dataset, Problem
 from winokit.results import Metric
 
 
@@ -90,19 +91,26 @@ class AuditSheet:
             samples = by_id.get(self.problems.ids[row], ())
             rows += [row] * len(samples)
             predictions += samples
-        chances = None
-        if self.formalization is not None:
-            from winokit.methods.formalizations.cases import guesses
-
-            chances = np.array(guesses([self.problems.problems[row] for row in rows], self.formalization))
         return Answers(
             self.problems,
             np.array(rows, np.int64),
             choice_numbers([prediction.prediction for prediction in predictions]),
             (self.judge.scorer,),
             samples=sample_column(predictions),
-            option_chances=chances,
+            option_chances=self._guess_chances([self.problems.problems[row] for row in rows]),
         )
+
+    def _guess_chances(self, problems: Sequence[Problem]) -> NDArray[np.float64] | None:
+        """Probability per problem that a guess is right, for a formalization that compares options.
+
+        None if the scorer was not trained under one, or if no problem is a yes/no judgement.
+        """
+        if self.formalization is None:
+            return None
+        from winokit.methods.formalizations.cases import guesses
+
+        chances = guesses(problems, self.formalization)
+        return None if chances is None else np.array(chances)
 
     def reasons(self, answers: Answers, variant: str = ORIGINAL) -> list[str | None]:
         """Reasons of abstentions among answers to a variant, one value per answer.
