@@ -141,9 +141,10 @@ class VerbRunner:
         return parameters
 
     def run(self, given: dict[str, Any]) -> None:
-        """Call the verb, show its result, and exit with its code.
+        """Ask for missing values, call the verb, and show its result.
 
-        `given` has the typed values of all parameters of the command.
+        `given` has the typed values of all parameters of the command. Raises typer.Exit if the result has an exit code
+        other than 0.
         """
         machine = given.pop("json", False)
         how = {"every": given.pop("all")} if self.every else {}

@@ -649,7 +649,9 @@ class _Exchange:
         """Seconds until a failed call is sent again.
 
         They double with each try, are varied at random by up to a half, and are at least what the server asks for.
-        Raises BadInput after too many tries.
+        `refusals` are the tries that the server turned away as too many at once, `tries` all others. Raises BadInput if
+        both together exceed the limit, if a crowded server has answered nothing for too long, or if it asks for too
+        long a pause.
         """
         error = self.server.error
         policy = self.policy

@@ -662,9 +662,10 @@ class _Place:
         return self.start, self._inflect_with_determiner(coming_gender, coming, case)
 
     def _inflect_with_determiner(self, gender: str, coming: NounPhrase, case: int) -> list[str]:
-        """The determiner and adjectives here, with the other candidate.
+        """Words that replace this candidate: determiner, adjectives, and the other candidate.
 
-        All are in its gender and a case. A name has no determiner, so the candidate that replaces it keeps its own.
+        The determiner and adjectives of this place are inflected for the gender and case of `coming`, the other
+        candidate, which is the last word. A name has no determiner, so the candidate that replaces it keeps its own.
         """
         determiner = self.determiner
         if not determiner and self.phrase.is_name:

@@ -427,8 +427,9 @@ def _prepare_payout(
 
 
 def _send_payout(study: Study, platform: Platform, visitor: Visitor, job: PayoutJob, **changes: Any) -> None:
-    """Mark a payout as sent, then ask the platform to pay it.
+    """Mark a payout as sent, ask the platform to pay it, and store the outcome.
 
+    The outcome is paid, planned for later, refused or uncertain: errors of the platform are stored, not raised.
     `changes` are further columns to store. Nothing is sent if the payout was changed meanwhile.
     """
     changes |= {"state": SENT, "sent_at": study.now(), "due_at": study.now() + LEASE}

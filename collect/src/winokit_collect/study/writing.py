@@ -345,9 +345,9 @@ def _check_candidates(twins: Twins, domain: str | None, pack: Language, language
 
 
 def _check_anchor(twins: Twins, language: str) -> Iterator[WritingCheck]:
-    """Yield the checks of the anchor word.
+    """Yield two checks of the anchor, a word that both texts must contain.
 
-    It is a word that both texts must contain.
+    The first is that they do. The second is that it is a word with a meaning of its own in the language.
     """
     has_anchor = bool(twins.anchor)
     missing = twin_rules.anchor_present(twins.texts, twins.anchor)

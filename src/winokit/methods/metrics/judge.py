@@ -392,7 +392,10 @@ def judge(
 
 
 def _make_standard_rows(answers: Answers, subset: str, details: Mapping[str, Detail]) -> list[Metric]:
-    """Make the standard rows of one scorer, one variant and one trial."""
+    """Make the standard rows of one scorer, one variant and one trial.
+
+    Every row has all of the `details`.
+    """
     if not len(answers):
         return []
     first_index = 0 if answers.scorer_index is None else int(answers.scorer_index[0])

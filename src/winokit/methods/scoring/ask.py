@@ -168,7 +168,8 @@ def _join_names(names: Sequence[str]) -> str:
 def _build_question(problem: Problem) -> dict[str, str]:
     """Write the sentence and the question about it, as template values.
 
-    Asterisks mark the sentence's pronoun, since the same letters may be elsewhere.
+    If the problem has a pronoun, asterisks mark it and the question is what it refers to. Otherwise the question is
+    what fills the blank. Whole texts have an empty sentence, and the question is which of them is acceptable.
     """
     if problem.is_whole:
         return {"sentence": "", "question": "Which of these texts is the most acceptable?"}

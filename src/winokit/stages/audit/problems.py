@@ -181,9 +181,10 @@ def _list_outcomes(dataset: Dataset, by_scorer: Predictions) -> dict[Key, dict[s
 
 
 def _find_outcomes(key: Key, outcomes: Mapping[Key, Mapping[str, str]]) -> Mapping[str, str]:
-    """Find a scorer's outcome letters in one variant, by problem id.
+    """Find a scorer's outcome letters by problem id.
 
-    If it has none, they are those of the same model with another scoring, or empty.
+    `key` is model and scoring, and `outcomes` has the letters of all scorers in one variant. If the scorer has none,
+    they are those of the same model with another scoring, or empty.
     """
     if outcomes.get(key):
         return outcomes[key]

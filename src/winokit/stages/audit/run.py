@@ -351,7 +351,7 @@ def _plan_rest(
 ) -> dict[str, Any]:
     """Count the requests, tokens and cost left for a model, by name.
 
-    Nothing is asked.
+    Nothing is asked. `readings` has the prompts and orders to count, None without `--readings`.
     """
     from winokit.stages.audit.preview import plan_quietly
 

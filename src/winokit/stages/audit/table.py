@@ -302,5 +302,8 @@ def _make_block_rows(blocks: Iterable[ForestBlock], columns: Sequence[ShownScore
 
 
 def _make_result_table(columns: Sequence[ShownScorer], lines: Iterable[Sequence[str | Text]]) -> Table:
-    """Table of results with a column for each scorer."""
+    """Table of results: protocol, result, a column for each scorer, chance and n.
+
+    `lines` have a cell for each of these columns.
+    """
     return table(["protocol", "result", *(scorer.name for scorer in columns), "chance", "n"], lines, left=2)

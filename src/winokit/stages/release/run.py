@@ -184,7 +184,8 @@ def write_release(
 def _remove_stale_files(folder: Path, names: set[str]) -> None:
     """Remove files of an earlier release from its folder.
 
-    A manifest may come from anybody, so that paths in it which lead out of the folder are ignored.
+    `names` are the files to remove, from the earlier manifest. Names that are no files in the folder are ignored: a
+    manifest may come from anybody, and may name paths outside.
     """
     for name in names.intersection(manifest.file_names(folder)):
         (folder / name).unlink()

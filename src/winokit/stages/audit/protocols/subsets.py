@@ -129,5 +129,8 @@ def _find_last_groups(dataset: Dataset) -> set[str]:
 
 @lru_cache(2)  # the same for every scorer of a dataset
 def _find_connectives(dataset: Dataset) -> dict[str, str]:
-    """Find the connective before the blank of each problem, by id."""
+    """Find the connective before the blank of each problem, by id.
+
+    Without a connective it is a punctuation mark or "none". Whole texts are left out.
+    """
     return {problem.id: connective(problem) for problem in dataset if not problem.is_whole}
