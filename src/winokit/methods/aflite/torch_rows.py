@@ -134,9 +134,9 @@ class TorchRows(FeatureRows):
 
     def votes(self) -> tuple[Ints, Ints]:
         is_held_out = self._train[:, : self.count] == 0
-        guess = self._odds[:, : self.count] > 0
-        answer = self._y[: self.count] > 0
-        is_right = (guess == answer) & is_held_out
+        is_predicted_positive = self._odds[:, : self.count] > 0
+        is_positive = self._y[: self.count] > 0
+        is_right = (is_predicted_positive == is_positive) & is_held_out
         counts = torch.stack([is_right.sum(0), is_held_out.sum(0)])
         right_counts, vote_counts = counts.int().cpu().numpy().astype(np.int64)
         return right_counts, vote_counts
