@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import winokit
@@ -52,6 +53,15 @@ def test_what_is_of_the_wrong_kind_is_refused_by_name(arguments, message):
     with pytest.raises(BadInput) as refusal:
         winokit.score(DATA, **{"model": "random", **arguments})
     assert str(refusal.value) == message
+
+
+def test_a_long_value_is_described_by_its_type_and_by_what_is_wrong_inside():
+    with pytest.raises(BadInput) as refusal:
+        winokit.check(["open", np.zeros((40, 2))])
+    kinds = "a text or a path or a Dataset or a data frame, one or several"
+    assert str(refusal.value) == f"data: expected {kinds}, found a list with a ndarray in it"
+    with pytest.raises(BadInput, match=r"^seed: expected a whole number, found a DataFrame$"):
+        winokit.score(DATA, "random", seed=pandas.DataFrame({"a": [1, 2]}))
 
 
 def test_data_of_the_wrong_kind_are_refused_before_a_file_is_looked_for():

@@ -11,6 +11,7 @@ import winokit
 from winokit import notebook
 from winokit.errors import BadInput, Malformed, MissingExtra, UnknownName
 from winokit.models.registry import load_model
+from winokit.stages.suite.settings import SuiteData
 
 
 @pytest.fixture(scope="module")
@@ -322,3 +323,16 @@ def test_predictions_beside_a_frame_show_the_first_screen_of_the_report(twins):
 def test_of_japanese_twins_only_the_characters_that_differ_are_marked():
     marked = notebook.marked(["犬が速かった。", "犬が遅かった。"])
     assert marked == ["犬が<mark>速</mark>かった。", "犬が<mark>遅</mark>かった。"]
+
+
+def test_a_suite_and_a_release_take_frames(twins, tmp_path):
+    frame = twins.to_frame("pandas")
+    for data in (frame, [frame], [twins.to_frame("polars")], [SuiteData(frame)]):
+        (cell,) = winokit.suite(data, model="random", cache="off").cells
+        assert cell.run.dataset.problems == winokit.from_frame(frame).problems
+    open_data = winokit.load("open")
+    named = {"name": "mine", "licence": "CC0-1.0", "secret": bytes(range(32))}
+    released = winokit.release(open_data.to_frame("polars"), out=tmp_path / "mine", **named)
+    ids = {problem.id for problems in released.contents.files.values() for problem in problems}
+    assert ids <= {problem.id for problem in open_data}
+    assert len(ids) > 100

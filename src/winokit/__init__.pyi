@@ -296,8 +296,8 @@ def evolve(
     bring_back: bool = False,
     previous_hidden: str | Path | None = None,
     out: str | Path,
-    new: str | Path | Dataset | None = None,
-    removed: str | Path | Dataset | None = None,
+    new: str | Path | Dataset | Frame | None = None,
+    removed: str | Path | Dataset | Frame | None = None,
     name: str | None = None,
     version: str = 'next',
     licence: str | None = None,
@@ -402,10 +402,10 @@ def load(
 ) -> Dataset: ...
 
 def release(
-    kept: str | Path | Dataset,
+    kept: str | Path | Dataset | Frame,
     *,
     out: str | Path,
-    removed: str | Path | Dataset | None = None,
+    removed: str | Path | Dataset | Frame | None = None,
     name: str | None = None,
     version: str = '1.0',
     licence: str | None = None,
@@ -528,7 +528,7 @@ def stats(
 ) -> list[Statistics]: ...
 
 def suite(
-    data: str | Path | Dataset | SuiteData | Sequence[str | Path | Dataset | SuiteData] = ...,
+    data: str | Path | Dataset | Frame | SuiteData | Sequence[str | Path | Dataset | Frame | SuiteData] = ...,
     *,
     model: str | Model | SuiteModel | Sequence[str | Model | SuiteModel] = ...,
     predictions: str | Sequence[str] = ...,

@@ -250,8 +250,7 @@ def check(name: str, value: Any, hint: Any) -> None:
     # What may be typed may be given too: a share written as "15%" is read by the settings themselves.
     typed = setting_help is not None and setting_help.typed is not None and _is_kind_of(value, setting_help.typed)
     if not typed and not _is_kind_of(value, hint):
-        shown_value = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        raise BadInput(f"{name}: expected {_describe_kinds(hint)}, found {shown_value}")
+        raise BadInput(f"{name}: expected {_describe_kinds(hint)}, found {_describe_value(value, hint)}")
     if value is None:
         return
     for each in value if isinstance(value, (list, tuple)) else (value,):
@@ -261,12 +260,29 @@ def check(name: str, value: Any, hint: Any) -> None:
             _check_bounds(name, each, setting_help)
 
 
+def _describe_value(value: Any, hint: Any) -> str:
+    """Describe in words a value that does not fit its annotation.
+
+    A long one is described by its type, a list also by that of its first item that does not fit.
+    """
+    written = repr(value)
+    if len(written) < 80 and "\n" not in written:
+        return written
+    description = f"a {type(value).__name__}"
+    item_hints = [get_args(kind)[0] for kind in members_of(hint) if get_origin(kind) in SEVERAL]
+    if isinstance(value, (list, tuple)) and item_hints:
+        wrong_items = [each for each in value if not any(_is_kind_of(each, item_hint) for item_hint in item_hints)]
+        if wrong_items:
+            return f"{description} with a {type(wrong_items[0]).__name__} in it"
+    return description
+
+
 def _describe_kinds(hint: Any) -> str:
     """Describe in words the choices or types of an annotation."""
     kind_names = [WORDS.get(kind, f"a {kind.__name__}") for kind in _list_kinds(hint)]
     words = " or ".join(choices_of(hint) or dict.fromkeys(kind_names))
     takes_several = any(get_origin(kind) in SEVERAL for kind in members_of(hint))
-    return f"{words}, one or several," if takes_several else words
+    return f"{words}, one or several" if takes_several else words
 
 
 def _check_bounds(name: str, value: float, setting_help: Help) -> None:

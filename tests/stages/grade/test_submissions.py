@@ -331,6 +331,11 @@ def test_columns_of_a_frame_may_be_sizes():
         ([[1, 0], [1, float("nan")], [1, 0]], "predictions:2: expected two scores"),
         ([[1, 0, 2]] * 3, "predictions:1: expected two scores"),
         (pandas.DataFrame({"id": ["a", "a", "b"], "mine": 1}), "one row for each problem, found a twice"),
+        (pandas.Series([1, 2, 2], index=[2, 0, 1]), r"0 to 2 in another order .*\.to_numpy\(\) if"),
+        (
+            pandas.DataFrame({"mine": [1, 2, 2]}, index=[2, 0, 1]),
+            r"another order .*\.reset_index\(drop=True\) if",
+        ),
         (pandas.DataFrame({"mine": [1, 1, 1], "other": 2}), "expected a column of predictions.*found mine, other"),
         (pandas.DataFrame({"id": ["a", "b", "c"]}), "expected a column of predictions.*found none"),
         ({}, "expected a label for each problem, found none for a"),

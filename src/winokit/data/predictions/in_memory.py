@@ -2,7 +2,8 @@
 
 A list, a Series and an array are in the order of the problems and have one value for each: what was chosen (a number
 from 1, or from 0 if there is a 0; a candidate's text; None for no answer), or a score for each candidate. They are read
-as a table of a file is.
+as a table of a file is. Those of pandas are put into the order of a data frame's problems by their index labels
+(`aligned.py`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from winokit.data.formats.source import Source
+from winokit.data.predictions.aligned import align_predictions, check_index_order
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.data.predictions.read import PredictionFile, PredictionSource, PredictionTable, read_files
 from winokit.data.runs import Run
@@ -94,11 +96,15 @@ def is_folder(predictions: Predictions, data: object) -> bool:
 def columns_of_frame(predictions: Predictions, data: object) -> Predictions:
     """The columns of a data frame that predictions name, as lists.
 
-    They are in a dict by name. Predictions that name no columns of the data are returned as they are.
+    They are in a dict by name. Predictions in memory are put into the order of the frame's rows, where both have the
+    same index labels. Predictions that name no columns of the data are returned as they are.
     """
     names = file_paths(predictions)
-    if not names or not isinstance(data, Frame):
+    if not isinstance(data, Frame):
         return predictions
+    if not names:
+        aligned: Predictions = align_predictions(predictions, data)
+        return aligned
     columns, rows = frame_rows(data)
     if not all(name in columns for name in names):
         return predictions
@@ -185,8 +191,9 @@ def is_column(value: object) -> bool:
 def values_of(column: Any) -> list[Any]:
     """The values of a list, array or Series as Python objects.
 
-    Raises BadInput for anything else.
+    Raises BadInput for anything else, and for a Series whose index numbers the rows in another order.
     """
+    check_index_order(column)
     for method_name in ("tolist", "to_list"):
         method = getattr(column, method_name, None)
         if method is not None:
@@ -221,6 +228,7 @@ def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
     columns, rows = frame_rows(frame)
     id_column = next((name for name in columns if name.casefold() in IDS), None)
     if id_column is None:
+        check_index_order(frame)
         return [_make_table_by_order(name, _get_cells(name, rows)) for name in columns]
     ids = _get_cells(id_column, rows)
     tables = []

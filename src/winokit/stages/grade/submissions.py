@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winokit.data.formats.tables import cell_text
+from winokit.data.predictions.aligned import check_index_order
 from winokit.data.predictions.columns import IDS
 from winokit.data.predictions.in_memory import Predictions, are_files, file_paths, is_column, values_of
 from winokit.errors import BadInput, Malformed
@@ -101,7 +102,9 @@ def _read_frame(frame: Frame, sizes: Sequence[str]) -> Any:
         columns_found = ", ".join(names) or "none"
         raise BadInput(f"expected a column of predictions, or one for each training size, found {columns_found}")
     ids = None
-    if id_column is not None:
+    if id_column is None:
+        check_index_order(frame)
+    else:
         ids = [str(row[id_column]) for row in rows]
         _check_distinct(ids)
     labels: dict[str, Any] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from winokit.data.errata import errata_of_votes, has_wrong_label, write_errata
 from winokit.data.loading import Data, Judged, Loading, load_one, paths_of
 from winokit.data.predictions.board import ItemNames
-from winokit.data.predictions.in_memory import Predictions, file_paths
+from winokit.data.predictions.in_memory import Predictions, columns_of_frame, file_paths
 from winokit.data.predictions.item_bank import read_bank
 from winokit.drawing.wording import plural
 from winokit.errors import BadInput
@@ -140,7 +140,7 @@ def items(
     if queue is not None:
         refuse_overwriting(Path(queue), [*paths_of(data), *map(Path, file_paths(predictions))])
     dataset = loading.one(data)
-    answers_read = read_answers(dataset, predictions)
+    answers_read = read_answers(dataset, columns_of_frame(predictions, data))
     families, family_notes = families_of(answers_read, settings.families)
     judged = judge_items(answers_read.answers, families, answers_read.languages)
     wrong_rows = [row for row, problem in enumerate(judged.asked.problems) if has_wrong_label(problem)]

@@ -18,7 +18,7 @@ from winokit.data.checks.checkup import find_duplicates
 from winokit.data.checks.leaks import Leak, find_leaks
 from winokit.data.checks.nearest_fact import fact_pairs
 from winokit.data.checks.statistics import Structure, statistics
-from winokit.data.loading import path_of
+from winokit.data.loading import DataLike, path_of
 from winokit.data.predictions.documents import scoring_of, slug
 from winokit.data.runs import Run
 from winokit.drawing.decision import Verdict
@@ -100,7 +100,7 @@ class CardFacts:
 
 
 def card_facts(
-    kept: str | Path | Dataset,
+    kept: DataLike,
     inputs: ReleaseInputs,
     contents: ReleaseContents,
     settings: ReleaseSettings,

@@ -27,7 +27,7 @@ from winokit.data.checks.groups import with_groups
 from winokit.data.formats import FORMATS, recognise
 from winokit.data.formats.base import lone_groups_dropped
 from winokit.data.formats.source import Source
-from winokit.data.loading import Loading, load, path_of
+from winokit.data.loading import DataLike, Loading, load, path_of
 from winokit.errors import BadInput, CannotWrite
 from winokit.files import read_object
 from winokit.problem import BLANK, Card, Dataset, Problem, grouped
@@ -79,9 +79,7 @@ class ReleaseInputs:
     """The record that `winokit debias` wrote. None if the problems are not from such a folder."""
 
 
-def read_inputs(
-    kept: str | Path | Dataset, removed: str | Path | Dataset | None = None, loading: Loading = Loading()
-) -> ReleaseInputs:
+def read_inputs(kept: DataLike, removed: DataLike | None = None, loading: Loading = Loading()) -> ReleaseInputs:
     """Read the kept and the removed problems, and find their groups.
 
     Raises BadInput or CannotWrite if a problem has no answer or does not fit WinoGrande's format.
@@ -156,7 +154,7 @@ def _check_fits_winogrande(problem: Problem) -> None:
         raise CannotWrite(f"problem {problem.id}: its text has a '{BLANK}' besides the blank")
 
 
-def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
+def _read_problems(data: DataLike, loading: Loading) -> Dataset:
     """Read a dataset, and keep groups of a single member.
 
     The other members of such a group may be in another file. A dataset in memory is returned as it is.
@@ -164,6 +162,8 @@ def _read_problems(data: str | Path | Dataset, loading: Loading) -> Dataset:
     if isinstance(data, Dataset):
         return data
     loaded = load(data, **loading.how, groups=False)
+    if not isinstance(data, (str, Path)):
+        return loaded
     prefix, colon, prefixed_path = str(data).partition(":")
     plain_path = path_of(data)
     if plain_path is not None and plain_path.is_file():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import AsWritten, Loading
+from winokit.data.loading import AsWritten, DataLike, Loading
 from winokit.data.predictions.documents import scoring_of
 from winokit.drawing.tables import table
 from winokit.errors import BadInput
@@ -61,7 +61,7 @@ class Release(Brief):
 @verb
 @moved_to("evolve", "previous", "against", "watch", "majority", "alpha", "bring_back", "previous_hidden", "cache")
 def release(
-    kept: Annotated[str | Path | Dataset, Help("DATA, or a folder of winokit debias.", "KEPT")],
+    kept: Annotated[DataLike, Help("DATA, or a folder of winokit debias.", "KEPT")],
     *,
     out: Annotated[Path, Help("The folder to write.", "DIR", shown=False)],
     removed: Annotated[
@@ -88,10 +88,10 @@ def release(
 
 @collector_off()
 def write_release(
-    kept: str | Path | Dataset,
+    kept: DataLike,
     out: str | Path,
     *,
-    removed: str | Path | Dataset | None = None,
+    removed: DataLike | None = None,
     settings: ReleaseSettings | None = None,
     extras: ReleaseExtras | None = None,
     loading: Loading = Loading(),

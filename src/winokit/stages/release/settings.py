@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from winokit.data.loading import DataLike
 from winokit.errors import BadInput, UnknownName
 from winokit.files import our_toml
-from winokit.problem import Dataset
 from winokit.settings import Help, Settings
 from winokit.stages.release.manifest import SIZES
 
@@ -32,8 +32,8 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 """The pattern of a release's name."""
 NOT_STATED = "not stated"
 """The licence of a release for which none is given."""
-Given = str | Path | Dataset | None
-"""Problems as a user gives them: DATA, a dataset, or none."""
+Given = DataLike | None
+"""Problems as a user gives them: DATA, a dataset, a data frame, or none."""
 
 
 @dataclass(frozen=True)

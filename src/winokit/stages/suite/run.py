@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import winokit
-from winokit.data.loading import Loading, load_one
+from winokit.data.loading import DataLike, Loading, load_one
 from winokit.data.predictions.read import read_predictions
 from winokit.data.runs import Run
 from winokit.errors import AskingStopped, BadInput, UnusedSetting, WinokitError, check_known
@@ -181,7 +181,7 @@ def _make_suite_model(model: str | Model | SuiteModel) -> SuiteModel:
     return model if isinstance(model, SuiteModel) else SuiteModel(model)
 
 
-def _make_suite_data(data: str | Path | Dataset | SuiteData) -> SuiteData:
+def _make_suite_data(data: DataLike | SuiteData) -> SuiteData:
     """Make an entry for a dataset or its name.
 
     An entry is returned as it is.

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from winokit.data.loading import DATA_HELP, As, Labels, Limit, Perturbed, expand, load, load_one
+from winokit.data.loading import DATA_HELP, As, DataLike, Labels, Limit, Perturbed, expand, load, load_one
 from winokit.errors import BadInput, check_known
 from winokit.files import read_text
 from winokit.methods.scoring.base import check_scorings
@@ -62,7 +62,7 @@ class SuiteModel(Settings):
 class SuiteData(Settings):
     """A dataset of a suite, and how it is read."""
 
-    data: str | Path | Dataset
+    data: DataLike
     name: str | None = None
     """The dataset's name in the results. Default: that of its card."""
     limit: Limit = None
@@ -87,11 +87,11 @@ class SuiteData(Settings):
 
         `limit` is that of the suite, for data without one. Raises BadInput if no problem has an answer.
         """
-        sources: Sequence[str | Dataset]
-        if isinstance(self.data, Dataset):
-            sources = [self.data]
-        else:
+        sources: Sequence[DataLike]
+        if isinstance(self.data, (str, Path)):
             sources, _ = expand([str(self.data)])
+        else:
+            sources = [self.data]
         for source in sources:
             dataset = load_one(source, as_=self.as_, labels=self.labels, language=self.language)
             if all(problem.answer is None for problem in dataset):
@@ -103,7 +103,7 @@ class SuiteData(Settings):
 
 
 SuiteInput = Annotated[
-    Sequence[str | Path | Dataset | SuiteData],
+    Sequence[DataLike | SuiteData],
     Help(f"{DATA_HELP} Or a suite.toml that says everything (docs/suite.md).", metavar="DATA", was="file"),
 ]
 """Datasets of a suite, or a suite.toml that names them, first."""
