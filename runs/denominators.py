@@ -8,6 +8,8 @@ FILE is a CSV file: the first column names the rows, every other cell is an accu
 deviation in brackets is left out. Columns named `X single` and `X group` are a pair: problems right, and pairs of
 problems right, so that n problems are n/2 pairs.
 
+The output begins with a line of verdict for singles and for groups; by accident counts all sizes tried.
+
     python -m runs denominators table.csv
     python -m runs denominators table.csv --test dev=1267 --test twins=568/284
     python -m runs denominators table.csv --by row --test "dev=568/284" --test "WSC=272/136"
@@ -210,7 +212,9 @@ def main(arguments: Sequence[str]) -> int:
         raise BadInput(f"--most: expected at least {SMALLEST}, found {options.most}")
     tests = tuple(read_test(text) for text in options.test)
     question = Question(tests, options.by, options.runs, options.most, options.cut)
-    sys.stdout.write(f"{answer(read_cells(options.file), question)}\n")
+    cells = read_cells(options.file)
+    verdicts = "\n".join(say_verdicts(cells, question))
+    sys.stdout.write(f"{verdicts}\n\n{answer(cells, question)}\n")
     return 0
 
 
@@ -330,6 +334,47 @@ class AnswerParts:
     untold: list[str] = field(default_factory=list)
     """Names of cells that accident fits as well too often."""
     sentences: list[str] = field(default_factory=list)
+
+
+def say_verdicts(cells: Sequence[Cell], question: Question) -> Iterator[str]:
+    """Yield a line on the test of each kind of cells, for each row or column that shares a test.
+
+    Cells of both kinds together have a line only if no kind alone tells a test.
+    """
+    for name, part in parts_of(cells, question.by).items():
+        part_question = question.of_part(name)
+        lines = {}
+        told_kinds = []
+        has_named_test = part_question != question
+        for kind, kind_cells in kinds_of(part, whole=has_named_test):
+            fits = part_question.fits(kind_cells)
+            is_told = part_question.told(kind_cells) is not None
+            lines[kind] = f"{name}, {kind}" if name else kind
+            lines[kind] += f": {say_verdict(fits, is_told=is_told)}"
+            if is_told:
+                told_kinds.append(kind)
+        if told_kinds != [BOTH] and len(lines) > 1:
+            lines.pop(BOTH, None)
+        yield from lines.values()
+
+
+def say_verdict(fits: Sequence[Fit], *, is_told: bool) -> str:
+    """Say in plain words which test some cells come from, or that none can be told.
+
+    `fits` are those of all tests tried, the best first.
+    """
+    if not fits:
+        return "no test size can be told: no test that was tried has such cells"
+    best = fits[0]
+    chance = chance_text(min(1.0, best.p * len(fits)))
+    size = f"{best.test.problems:,} problems"
+    if best.test.pairs is not None:
+        size += f" in {best.test.pairs:,} pairs"
+    test = f"{best.test.name} ({size})" if best.test.name else size
+    count = f"{len(best.fitting)} of its {len(best.cells)} cells"
+    if is_told:
+        return f"comes from {test} ({count} are possible; by accident: {chance})"
+    return f"no test size can be told: accident fits as well (best: {test}, {count}; by accident: {chance})"
 
 
 def answer(cells: Sequence[Cell], question: Question) -> str:

@@ -9,7 +9,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from runs.__main__ import main
-from runs.denominators import Cell, PossibleTest, Question, answer, read_cells, read_test, share_possible
+from runs.denominators import (
+    Cell,
+    PossibleTest,
+    Question,
+    answer,
+    read_cells,
+    read_test,
+    say_verdicts,
+    share_possible,
+)
 from runs.tables import ROOT
 
 ACCURACIES = ROOT / "runs" / "protocols" / "accuracies"
@@ -66,11 +75,34 @@ def test_square_ones_tables_say_what_a_person_found(capsys):
     assert re.findall(r"both \| (\d+) in", third) == ["184", "146", "288"]
 
 
+def test_the_output_begins_with_a_verdict_in_plain_words(capsys):
+    fourth = run_denominators(capsys, ACCURACIES / "square-one-4.csv")
+    assert fourth.splitlines()[:4] == [
+        "single: comes from 288 problems (29 of its 36 cells are possible; by accident: under 1e-15)",
+        "group: no test size can be told: accident fits as well "
+        "(best: 1,292 problems in 646 pairs, 8 of its 36 cells; by accident: 1.00)",
+        "",
+        "| cells | test | possible | by accident | chance of as many | with all tests tried |",
+    ]
+    third = run_denominators(capsys, ACCURACIES / "square-one-3.csv", "--by", "column")
+    assert "WSC, group: comes from 184 problems in 92 pairs (6 of its 6 cells" in third
+
+
+def test_both_kinds_together_have_a_verdict_only_if_neither_alone_tells():
+    cells = [each for each in read_cells(ACCURACIES / "square-one-3.csv") if each.column == "WSC"]
+    base_and_large = [each for each in cells if each.row.startswith("BERT")]
+    (single, group, both), all_rows = (list(say_verdicts(part, Question())) for part in (base_and_large, cells))
+    assert single.startswith("single: no test size can be told")
+    assert group.startswith("group: no test size can be told")
+    assert both.startswith("both: comes from 184 problems in 92 pairs (4 of its 4 cells")
+    assert [line.partition(":")[0] for line in all_rows] == ["single", "group"]
+
+
 def test_a_test_named_like_a_row_is_asked_of_that_row_alone(tmp_path, capsys):
     path = table(tmp_path, "set,single,group\none,50.00,25.00\nother,33.33,16.67\n")
     text = run_denominators(capsys, path, "--by", "row", "--test", "one=4/2", "--test", "other=12/6")
     assert "one: impossible for 4 in 2 pairs: one 25.00." in text
-    assert text.count("other (12") == 1
+    assert text.count("other (12 in") == 1
     assert "other: impossible" not in text
 
 

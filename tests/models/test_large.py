@@ -408,7 +408,7 @@ def test_with_a_template_questions_are_asked_and_nothing_else(instructed, twins)
     rows = score(twins, model, ScoringPlan(shots=1))
     assert {row.scoring for row in rows} == {"ask?shots=1"}
     assert all(row.prediction is not None for row in rows)
-    with pytest.raises(BadInput, match=r"scoring 'partial' does not fit .*; these do: ask$"):
+    with pytest.raises(BadInput, match=r"scoring 'partial' does not fit .*; this one does: ask$"):
         score(twins, model, ScoringPlan("partial"))
 
 

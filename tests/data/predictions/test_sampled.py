@@ -179,3 +179,14 @@ def test_a_table_of_samples_is_audited(write_table):
     assert values["accuracy"] == pytest.approx(mean)
     agreed_count = sum(len(set(choices)) == 1 for choices in CHOICES)
     assert values["same_answer"] == agreed_count / 8
+
+
+def test_a_note_on_one_sample_names_it_even_if_it_is_the_first(write_table):
+    rows = rows_of_samples()
+    for index in range(3):
+        problem_id, number, _ = rows[index]
+        rows[index] = (problem_id, number, "")
+    part = read_only_part(write_table(["id", "sample", "prediction"], rows), PROBLEMS)
+    _, *notes = part.notes
+    labels = [note.partition(": ")[2].partition(":")[0] for note in notes]
+    assert labels == ["sample 1", "sample 2", "sample 3"]

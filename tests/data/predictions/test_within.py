@@ -10,6 +10,7 @@ from support.reading import choice_number
 
 import winokit
 from winokit import audit, load
+from winokit.data.formats.files import remember
 from winokit.data.predictions.within import predictions_within, split_columns
 from winokit.errors import BadInput
 from winokit.progress import telling
@@ -198,3 +199,48 @@ def test_the_public_roberta_s_file_by_itself_gets_966(real_file):
     accuracy = run.find("accuracy", "all", "accuracy").value
     assert round(accuracy * 1267) == 966
     assert winokit.load(path).card.name == "winogrande/dev"
+
+
+GERMAN = {"text": "satz", "option1": "erste", "option2": "zweite", "answer": "loesung"}
+
+
+def write_german_table(folder, data, **columns):
+    """Write problems under German names, with columns that are functions of an index and a problem."""
+    path = folder / "mine.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*GERMAN.values(), *columns])
+        for index, problem in enumerate(data):
+            cells = [cell_of(index, problem) for cell_of in columns.values()]
+            table.writerow([problem.text, *problem.candidates, problem.answer + 1, *cells])
+    return path
+
+
+@pytest.mark.parametrize("way", ["text", "mapping", "winokit.toml"])
+def test_a_column_from_which_the_problems_are_read_is_not_proposed_as_predictions(data, tmp_path, way):
+    path = write_german_table(tmp_path, data)
+    options = {}
+    if way == "text":
+        options["columns"] = ",".join(f"{role}={name}" for role, name in GERMAN.items())
+    elif way == "mapping":
+        options["columns"] = GERMAN
+    else:
+        remember(tmp_path, GERMAN)
+    models, messages, _ = audit_accuracy(path, **options)
+    assert models == ["builtin"]
+    assert "beside its problems" not in messages
+
+
+def test_columns_of_choices_are_proposed_beside_those_of_problems_that_winokit_toml_names(data, tmp_path):
+    path = write_german_table(tmp_path, data, roberta=choice_number)
+    remember(tmp_path, GERMAN)
+    _, messages, _ = audit_accuracy(path)
+    assert "has a column 'roberta' of choices beside its problems" in messages
+
+
+def test_an_answer_that_is_called_like_a_prediction_is_not_proposed(data, tmp_path):
+    path = write_german_table(tmp_path, data)
+    path.write_text(path.read_text().replace("loesung", "prediction", 1))
+    models, messages, _ = audit_accuracy(path, columns=GERMAN | {"answer": "prediction:1"})
+    assert models == ["builtin"]
+    assert "beside its problems" not in messages

@@ -78,6 +78,18 @@ def test_an_abstention_is_no_right_answer_unless_expected_accuracy_is_asked_for(
     assert comparisons["expected_accuracy"].first == 0.5
 
 
+def test_abstentions_are_counted_and_guessed_if_they_differ_by_more_than_a_few_points():
+    every_row = answers(rarely_right)
+    few = compare_answers(answers(lambda row: None if row == 0 else True), every_row)["accuracy"]
+    many = compare_answers(answers(lambda row: None if row % 2 else True), every_row)["accuracy"]
+    assert few.first_abstained == pytest.approx(1 / few.n)
+    assert few.first_expected is None
+    assert many.first_abstained == pytest.approx(0.5, abs=0.01)
+    assert many.second_abstained == 0
+    assert many.first_expected == pytest.approx(0.75, abs=0.01)
+    assert many.second_expected == pytest.approx(many.second)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_who_answers_nothing_is_never_ahead(is_first):
     tables = [answers(silent), answers(rarely_right)]

@@ -277,7 +277,7 @@ def test_too_many_shots_are_refused(twins, plan, message):
 @pytest.mark.parametrize(
     ("scoring", "error", "message"),
     [
-        ("partial", BadInput, r"'partial' does not fit 'fake', a masked model; these do: masked-candidate"),
+        ("partial", BadInput, r"'partial' does not fit 'fake', a masked model; these do: masked-candidate, "),
         ("masked-candidat", UnknownName, r"Did you mean 'masked-candidate'\?"),
         ("masked-candidate?mean=1", UnknownName, "No option of scoring 'masked-candidate' named 'mean'"),
     ],
@@ -285,6 +285,12 @@ def test_too_many_shots_are_refused(twins, plan, message):
 def test_a_scoring_that_does_not_fit_says_which_do(scoring, error, message):
     with pytest.raises(error, match=message):
         score_problem(FILLS, scoring, kind="masked")
+
+
+def test_a_model_of_no_particular_kind_is_not_called_a_any_model():
+    message = "'partial' does not fit 'fake', a model of no particular kind; this one does: own$"
+    with pytest.raises(BadInput, match=message):
+        score_problem({Choose("a", "b", ("c", "d")): 0.0}, "partial", kind="any")
 
 
 @pytest.mark.parametrize(

@@ -405,3 +405,26 @@ def test_a_terminal_says_how_many_problems_are_left_undecided(tmp_path, undecide
     sentences = list_sentences(audit_choices(tmp_path, data, choices))
     mention = "40.0\u00a0% of problems are left undecided"
     assert any(mention in sentence for sentence in sentences) == is_mentioned
+
+
+def test_the_verdict_on_a_majority_says_how_many_ties_are_not_decided(tmp_path):
+    data = make_pairs(50)
+    choices = repeat_right_answers(data, 2)
+    choices[:40] = [[0, 1]] * 40
+    run = audit_choices(tmp_path, data, choices, majority=True)
+    text = "\n".join(map(str, lines(run)))
+    assert "Ties leave 40.0\u00a0% undecided; with guesses 80.0\u00a0%." in text
+    assert "of problems are left undecided" not in text
+
+
+def test_beside_another_scorer_too_a_terminal_says_how_many_problems_are_left_undecided(tmp_path):
+    data = make_pairs(50)
+    right = repeat_right_answers(data, 1)
+    silent = [[None]] * 40 + right[40:]
+    paths = [
+        write_choices(tmp_path / "one.jsonl", data, right, "one"),
+        write_choices(tmp_path / "two.jsonl", data, silent, "two"),
+    ]
+    run = winokit.audit(data, predictions=paths)
+    text = "\n".join(map(str, lines(run)))
+    assert text.count("40.0\u00a0% of problems are left undecided") == 1

@@ -256,3 +256,20 @@ def test_by_other_measures_too_nobody_is_ahead_for_abstaining():
     comparison = make_comparison(0.3, SURE, first_refuses=True)
     page = ComparePage({}, {("one", "two", "expected_accuracy"): comparison}, margin=MARGIN)
     assert comparison_words(page.pairs) == ["By expected accuracy, neither one nor two is ahead."]
+
+
+OFTEN_SILENT = {"first_abstained": 0.0, "second_abstained": 0.283, "first_expected": 0.67, "second_expected": 0.727}
+"""Abstentions of the second scorer, and what both get with guesses."""
+
+
+def test_abstentions_that_make_a_lead_are_named_with_what_guesses_would_get():
+    pair = make_pair(make_verdict(make_comparison(0.1, SURE, **OFTEN_SILENT), SURE))
+    sentence = "two leaves 28.3\u00a0% of problems undecided and one 0.0\u00a0%, which count as wrong: "
+    sentence += "with guesses for these, two has 72.7\u00a0% and one 67.0\u00a0%."
+    assert next(comparison_sentences([pair])).endswith(sentence)
+    assert comparison_words([pair]) == [f"one is ahead of two. {sentence}"]
+
+
+def test_abstentions_are_not_named_beside_a_measure_that_counts_them_as_guesses():
+    pair = make_pair(make_verdict(make_comparison(0.1, SURE, **OFTEN_SILENT), SURE), "expected_accuracy")
+    assert "undecided" not in next(comparison_sentences([pair]))

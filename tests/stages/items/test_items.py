@@ -85,6 +85,23 @@ def test_the_queue_does_not_overwrite_what_is_read(tmp_path, board):
         assert path.read_bytes() == content
 
 
+def test_no_queue_is_written_without_suspects_and_that_is_said(tmp_path, data):
+    board = write_table(tmp_path / "board.csv", [["model", *range(len(data))], ["org/model", *[1] * len(data)]])
+    queue = tmp_path / "suspects.jsonl"
+    run = winokit.items("open", board, queue=queue)
+    assert not run.judged.suspects
+    assert not queue.exists()
+    assert as_json(run)["queue"] is None
+    assert f"{queue}: not written, since there are no suspects for people to judge" in run.notes
+    assert not any(str(line).startswith("queue:") for line in lines(run))
+
+
+def test_one_family_is_not_called_1_families(tmp_path, data):
+    board = write_table(tmp_path / "board.csv", [["model", *range(len(data))], ["org/model", *[1] * len(data)]])
+    run = winokit.items("open", board)
+    assert any(note.startswith("1 family: an item-rest correlation needs four") for note in run.notes)
+
+
 def write_erratum(path, problem):
     """Write errata by which one person found the label of a problem wrong, and return the path."""
     path.write_text(f'[[erratum]]\nid = "{problem.id}"\nverdict = "wrong label"\npeople = 1\nagreed = 1\n')

@@ -266,15 +266,34 @@ def _join_samples(samples: Sequence[ReadPredictions], matcher: Matcher) -> ReadP
     The predictions are in the order of the problems, and those of one problem in the order of the samples.
     """
     joined = samples[0]
+    notes = _join_notes([sample.notes for sample in samples])
     joined.predictions = [replace(row, sample=0) for row in joined.predictions]
     for number, sample in enumerate(samples[1:], 1):
         joined.predictions += [replace(row, sample=number) for row in sample.predictions]
         joined.unmatched += sample.unmatched
         joined.contradictions += sample.contradictions
     joined.predictions.sort(key=lambda row: (matcher.by_id[row.id], row.sample or 0))
-    for number, sample in enumerate(samples[1:], 2):
-        new_notes = [note for note in sample.notes if note not in joined.notes]
-        joined.notes += [f"sample {number}: {note}" for note in new_notes]
+    joined.notes = notes
+    return joined
+
+
+def _join_notes(notes_by_sample: Sequence[Sequence[str]]) -> list[str]:
+    """The notes of several samples, each with the numbers of its samples.
+
+    Samples count from 1. A note of all samples has no numbers.
+    """
+    numbers_by_note: dict[str, list[str]] = {}
+    for number, notes in enumerate(notes_by_sample, 1):
+        for note in dict.fromkeys(notes):
+            numbers_by_note.setdefault(note, []).append(str(number))
+    joined = []
+    for note, numbers in numbers_by_note.items():
+        if len(numbers) == len(notes_by_sample):
+            joined.append(note)
+        elif len(numbers) == 1:
+            joined.append(f"sample {numbers[0]}: {note}")
+        else:
+            joined.append(f"samples {', '.join(numbers)}: {note}")
     return joined
 
 

@@ -8,12 +8,14 @@ else a note says which columns there are, and that the built-in model is scored.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
 
 from winokit.data.formats import columns as data_columns
 from winokit.data.formats.base import FileHead
+from winokit.data.formats.files import has_columns, remembered
 from winokit.data.formats.source import Source
 from winokit.data.formats.tables import Table, parse_columns, read_table
 from winokit.data.loading import DataLike, paths_of
@@ -66,10 +68,17 @@ def _is_role(role: str, roles: frozenset[str]) -> bool:
     return bare in roles or f"{bare}1" in roles
 
 
-def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = False) -> PredictionsWithin:
+def predictions_within(
+    data: DataLike,
+    problems: Dataset,
+    *,
+    is_scored: bool = False,
+    problem_columns: Mapping[str, str] | None = None,
+) -> PredictionsWithin:
     """The predictions in DATA's file of problems, if there are any.
 
-    If DATA is several files, predictions are only noted and never used.
+    If DATA is several files, predictions are only noted and never used. A column from which the problems were read is
+    never taken for predictions.
 
     Parameters
     ----------
@@ -79,18 +88,22 @@ def predictions_within(data: DataLike, problems: Dataset, *, is_scored: bool = F
         The problems that were read from the file.
     is_scored
         Whether a model is scored anyway. Then the predictions are not used, and a note says that they are there.
+    problem_columns
+        Columns of the problems by their roles, as the user named them. None for those in a winokit.toml beside a file.
     """
     paths = [path for path in paths_of(data) if path.is_file()]
     if len(paths) == 1:
-        return _find_in_file(paths[0], problems, is_scored)
+        return _find_in_file(paths[0], problems, is_scored, problem_columns)
     # Of several files it is only said that there are some: those of one would be taken for those of all.
     notes: list[str] = []
     for path in paths:
-        notes += _find_in_file(path, problems, is_scored=True).notes
+        notes += _find_in_file(path, problems, True, problem_columns).notes
     return PredictionsWithin(notes=tuple(notes))
 
 
-def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+def _find_in_file(
+    path: Path, problems: Dataset, is_scored: bool, problem_columns: Mapping[str, str] | None
+) -> PredictionsWithin:
     """The predictions in one file of problems.
 
     None are found if it cannot be read. With `is_scored` they are not used, and a note says that they are there.
@@ -101,7 +114,8 @@ def _find_in_file(path: Path, problems: Dataset, is_scored: bool) -> Predictions
             return _take_log(path, is_scored)
         if _may_have_predictions(head, problems):
             table = read_table(Source(path, lenient=True))
-            return _take_table(table, path, problems, is_scored)
+            used_columns = _list_problem_columns(table, path, problem_columns)
+            return _take_table(table, path, problems, is_scored, used_columns)
     except BadInput:
         return PredictionsWithin()
     return PredictionsWithin()
@@ -135,12 +149,46 @@ def _take_log(path: Path, is_scored: bool) -> PredictionsWithin:
     return PredictionsWithin([PredictionFile(path)], None, [note])
 
 
-def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) -> PredictionsWithin:
+def _list_problem_columns(table: Table, path: Path, user_columns: Mapping[str, str] | None) -> list[str]:
+    """The columns from which the problems of a table were read.
+
+    The user named them, or else a winokit.toml beside the file does. Empty if neither does.
+    """
+    roles = dict(user_columns or {})
+    if not roles and has_columns(path):
+        roles, _ = remembered(path.parent)
+    if "where" in roles:
+        roles["where"], _, _ = roles["where"].partition("=")
+    answer, _, notation = roles.get("answer", "").rpartition(":")
+    if notation in data_columns.NOTATIONS and roles["answer"] not in table.columns:
+        roles["answer"] = answer
+    return list(table.find_columns(roles).values())
+
+
+def _hide_problem_columns(table: Table, used_columns: Sequence[str]) -> Table:
+    """Leave out columns of the problems that are called like predictions.
+
+    Their other columns stay, since some name the problem of a row.
+    """
+    named_columns = _list_named_columns(columns_of(table))
+    shown_names = []
+    for name in table.columns:
+        is_called_so = name in named_columns or _may_be_predicted(name)
+        if name not in used_columns or not is_called_so:
+            shown_names.append(name)
+    return replace(table, columns=tuple(shown_names))
+
+
+def _take_table(
+    table: Table, path: Path, problems: Dataset, is_scored: bool, used_columns: Sequence[str]
+) -> PredictionsWithin:
     """The predictions in a table of problems, with notes on them.
 
     They are used if column names tell one choice that reads nine rows of ten, unless it may be the answers or
-    `is_scored`. Otherwise a note says how to use them.
+    `is_scored`. Otherwise a note says how to use them. `used_columns` are those of the problems.
     """
+    if used_columns:
+        table = _hide_problem_columns(table, used_columns)
     columns = columns_of(table)
     names = _list_named_columns(columns)
     if not names:
@@ -148,7 +196,8 @@ def _take_table(table: Table, path: Path, problems: Dataset, is_scored: bool) ->
     attempt = partial(try_reading, table, Matcher(problems))
     proposals = TableProposals(table, columns, problems, attempt)
     if not names:
-        unexplained = _list_unexplained(table.columns, problems)
+        free_columns = [name for name in table.columns if name not in used_columns]
+        unexplained = _list_unexplained(free_columns, problems)
         return PredictionsWithin(notes=_list_unnamed_notes(path, proposals, unexplained))
     option = proposals.try_named_choice()
     if columns.rivals:

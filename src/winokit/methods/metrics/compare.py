@@ -123,6 +123,12 @@ class Comparison:
     first_refuses: bool = False
     """Whether the first answers nothing at all: it is never ahead."""
     second_refuses: bool = False
+    first_abstained: float = 0.0
+    """Share of the shared problems on which the first abstains."""
+    second_abstained: float = 0.0
+    first_expected: float | None = None
+    """Accuracy of the first if it guessed where it abstains; None unless abstentions differ by a few points."""
+    second_expected: float | None = None
 
 
 def compare(first: Values, second: Values, units: Units, *, level: float = LEVEL) -> Comparison:

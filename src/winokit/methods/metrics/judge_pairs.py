@@ -36,6 +36,9 @@ MEASURES: tuple[PairMeasure, ...] = get_args(PairMeasure)
 SMALL = 0.05
 """The level of all tests together, after correction."""
 
+FEW_POINTS = 0.03
+"""Abstentions of two scorers that differ by more than this share belong to what is said of their difference."""
+
 BEYOND = "ahead, by more than the margin"
 LITTLE = "ahead, by little"
 AHEAD = "ahead"
@@ -188,12 +191,24 @@ def compare_answers(
     if not len(shared):
         return {}
     refuses = list(map(_are_silent, shared.samples))
+    abstained = list(map(_compute_abstained, shared.samples))
+    expected: list[float | None] = [None, None]
+    if abs(abstained[0] - abstained[1]) > FEW_POINTS:
+        expected = list(map(_compute_expected, shared.samples))
     comparisons: dict[PairMeasure, Comparison] = {}
     for measure in measures or usual_measures(shared):
         values = _take_values(measure, shared, switched)
         if values is not None:
             comparison = compare(*values, level=level)
-            comparisons[measure] = replace(comparison, first_refuses=refuses[0], second_refuses=refuses[1])
+            comparisons[measure] = replace(
+                comparison,
+                first_refuses=refuses[0],
+                second_refuses=refuses[1],
+                first_abstained=abstained[0],
+                second_abstained=abstained[1],
+                first_expected=expected[0],
+                second_expected=expected[1],
+            )
     return comparisons
 
 
@@ -228,6 +243,16 @@ def _compute_group_shares(tables: Sequence[Answers], layout: GroupLayout) -> Flo
 def _are_silent(tables: Sequence[Answers]) -> bool:
     """Whether all samples abstain on all problems."""
     return all(table.silent.all() for table in tables)
+
+
+def _compute_abstained(tables: Sequence[Answers]) -> float:
+    """Share of abstentions, over problems and samples."""
+    return float(np.mean([table.silent.mean() for table in tables]))
+
+
+def _compute_expected(tables: Sequence[Answers]) -> float:
+    """Expected accuracy if abstentions were guesses, over problems and samples."""
+    return float(np.mean([_compute_credits(table).mean() for table in tables]))
 
 
 def _compute_means(values: Sequence[BoolArray | FloatArray]) -> FloatArray:

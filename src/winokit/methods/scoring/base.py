@@ -116,14 +116,15 @@ def choose_scoring(
     """
     scoring, options = parse_scoring(name or default_scoring(model, problems))
     if not fits(scoring, model):
-        fitting = ", ".join(other.name for other in SCORINGS.values() if fits(other, model))
+        fitting = [other.name for other in SCORINGS.values() if fits(other, model)]
         if not fitting:
             raise BadInput(
                 f"no scoring fits {model.spec!r}: without a language-modelling head it gives embeddings only"
             )
-        raise BadInput(
-            f"scoring {scoring.name!r} does not fit {model.spec!r}, a {model.kind} model; these do: {fitting}"
-        )
+        kind = "a model of no particular kind" if model.kind == "any" else f"a {model.kind} model"
+        which = "this one does" if len(fitting) == 1 else "these do"
+        names = ", ".join(fitting)
+        raise BadInput(f"scoring {scoring.name!r} does not fit {model.spec!r}, {kind}; {which}: {names}")
     return scoring, options
 
 

@@ -16,6 +16,7 @@ from winokit.stages.audit.scored_rows import (
     GENDER,
     NONE,
     SEVERAL,
+    SOME,
     WITHOUT,
     MetricRows,
     before_and_after,
@@ -374,6 +375,14 @@ def _list_gender_rows(rows: MetricRows) -> dict[tuple[str, str], Metric]:
     return differences
 
 
+def has_ties_to_say(rows: MetricRows, state: State) -> bool:
+    """Whether the headline states the share of ties.
+
+    It does if they are more than a few, and do not leave all problems undecided.
+    """
+    return state["abstained"] == SOME and rows.tied >= UNDECIDED_TO_SAY
+
+
 def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
     """Return the finding on the share of problems that are left undecided.
 
@@ -383,14 +392,15 @@ def _find_abstained(rows: MetricRows, state: State) -> VerdictPoint | None:
     expected = rows.find("accuracy", "all", "expected_accuracy")
     if row is None or not row.value:
         return None
-    tied = float(row.details.get("tied") or 0)
+    tied = rows.tied
     ties = f" ({percent(tied)} tie, or change when candidates switch places)" if tied else ""
     text = f"{percent(row.value)} of problems are left undecided{ties}; they count as wrong, for chance too"
     if expected is not None:
         would_be = f"{percent(expected.value)} (chance: {percent(expected.level)})"
         text += f". With guesses for these the score would be {would_be}"
     tone = BAD if state["abstained"] == ALL else PLAIN
-    return VerdictPoint(f"{text}.", tone, {"abstained": state["abstained"]}, is_needed=row.value >= UNDECIDED_TO_SAY)
+    unsaid = row.value - tied if has_ties_to_say(rows, state) else row.value
+    return VerdictPoint(f"{text}.", tone, {"abstained": state["abstained"]}, is_needed=unsaid >= UNDECIDED_TO_SAY)
 
 
 def _find_unfinished(rows: MetricRows, state: State) -> VerdictPoint | None:

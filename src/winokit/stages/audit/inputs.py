@@ -143,7 +143,12 @@ def _read_predictions_within(
     """Read predictions from the file of the problems, and print notes."""
     from winokit.data.predictions.within import predictions_within
 
-    within = predictions_within(data, problems, is_scored=_is_for_models(settings, plan))
+    within = predictions_within(
+        data,
+        problems,
+        is_scored=_is_for_models(settings, plan),
+        problem_columns=settings.data_loading.named_columns,
+    )
     tell(within.notes)
     return within
 

@@ -47,6 +47,15 @@ class MetricRows:
         return self.find("accuracy", "all")
 
     @property
+    def tied(self) -> float:
+        """Share of problems that are left undecided because candidates tie.
+
+        Answers that change when the candidates switch places count too. 0 if no problem is undecided.
+        """
+        row = self.find("accuracy", "all", "abstained")
+        return 0.0 if row is None else float(row.details.get("tied") or 0)
+
+    @property
     def told_apart(self) -> Metric | None:
         """Row of the share of pairs with different choices for the twins.
 

@@ -97,6 +97,7 @@ def _describe_verdicts(run: Run, judged: Sequence[JudgedScorer]) -> Iterator[str
             yield from (point.text for point in scorer.verdict.points if _is_shown_first(point))
         else:
             yield from _describe_cause(scorer.verdict)
+            yield from _describe_abstentions(scorer.verdict)
         yield from _describe_silence(run, scorer)
 
 
@@ -113,6 +114,13 @@ def _describe_cause(verdict: Verdict) -> Iterator[str]:
     cause = verdict.cause
     if cause is not None and not FIRST & {*cause.claims}:
         yield f"  {as_sentence(cause.text)}"
+
+
+def _describe_abstentions(verdict: Verdict) -> Iterator[str]:
+    """The finding on abstentions, if the numbers cannot be read without it."""
+    for point in verdict.points:
+        if point.is_needed and "abstained" in point.claims:
+            yield f"  {point.text}"
 
 
 def _describe_silence(run: Run, judged: JudgedScorer) -> Iterator[str]:

@@ -13,7 +13,7 @@ from winokit.drawing.wording import COIN_OF_PAIRS, COIN_OF_PROBLEMS, name_coin, 
 from winokit.methods.metrics.judge import can_be_shown, score_to_find
 from winokit.results import ABOVE, AT, BELOW, NULL_ERROR, ONE_CHOICE, UNKNOWN, USUAL_LEVEL, WITHOUT_ERRATA, Metric
 from winokit.stages.audit.causes import find_cause
-from winokit.stages.audit.findings import FINDINGS
+from winokit.stages.audit.findings import FINDINGS, has_ties_to_say
 from winokit.stages.audit.scored_rows import (
     ALL,
     ENOUGH,
@@ -213,6 +213,7 @@ def _make_headline(rows: MetricRows, state: State, beyond: str) -> str:
         _describe_fall(rows, state),
         _describe_single(rows, state, beyond),
         _describe_errata(rows),
+        _describe_ties(rows, state),
         *_describe_twins(rows, state),
     ]
     headline = " ".join(sentence for sentence in sentences if sentence)
@@ -230,6 +231,17 @@ def _describe_errata(rows: MetricRows) -> str:
         return ""
     left_out = plural(row.n - sound.n, "problem")
     return f"{percent(row.value)}; {percent(sound.value)} without {left_out} that people found wrong (errata)."
+
+
+def _describe_ties(rows: MetricRows, state: State) -> str:
+    """Sentence on the share of problems that are ties.
+
+    It has the score with guesses for all abstentions too. Empty if there are few ties, or if nothing is decided.
+    """
+    expected = rows.find("accuracy", "all", "expected_accuracy")
+    if not has_ties_to_say(rows, state) or expected is None:
+        return ""
+    return f"Ties leave {percent(rows.tied)} undecided; with guesses {percent(expected.value)}."
 
 
 def _describe_fall(rows: MetricRows, state: State) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from winokit.drawing.decision import DecisionTable
-from winokit.drawing.wording import join, plural, points, probability
+from winokit.drawing.wording import join, percent, plural, points, probability
 from winokit.methods.metrics.judge_pairs import AHEAD, BEYOND, EQUAL, LITTLE, NOT_SHOWN, REFUSES, SMALL, PairVerdict
 from winokit.problem import grouped
 from winokit.results import ABOVE, AT, BELOW, UNKNOWN
@@ -27,6 +27,7 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
         sentences = _compare_in_words(tests)
         if not tests[0].verdict.both_refuse:
             sentences += map(_describe_test, tests)
+            sentences += _describe_abstentions(tests)
             sentences += _describe_refusers(tests)
         yield " ".join(sentences)
     if len(pairs) > 1:
@@ -36,9 +37,13 @@ def comparison_sentences(pairs: Sequence[ScorerPair]) -> Iterator[str]:
 def comparison_words(pairs: Sequence[ScorerPair]) -> list[str]:
     """Sentences on which of each two scorers is ahead.
 
-    They are without numbers, one text for each two scorers.
+    One text for each two scorers. It has no numbers, unless one of them abstains far more often.
     """
-    return [" ".join(_compare_in_words(tests)) for tests in _group_by_scorers(pairs)]
+    texts = []
+    for tests in _group_by_scorers(pairs):
+        sentences = [*_compare_in_words(tests), *_describe_abstentions(tests)]
+        texts.append(" ".join(sentences))
+    return texts
 
 
 def _group_by_scorers(pairs: Sequence[ScorerPair]) -> list[list[ScorerPair]]:
@@ -196,6 +201,29 @@ def _round_gap(gap: float) -> str:
     Below that it has one decimal. `gap` is a share, from 0 to 1.
     """
     return f"{100 * gap:.0f}" if gap >= 0.1 else f"{100 * gap:.1f}"
+
+
+def _describe_abstentions(pairs: Sequence[ScorerPair]) -> list[str]:
+    """Sentence on abstentions, which count as wrong.
+
+    No sentence unless they differ by a few points, neither scorer answers nothing, and a measure counts them as wrong.
+    """
+    pair = next((pair for pair in pairs if pair.measure in COMPARED.facts), None)
+    if pair is None or pair.refusers:
+        return []
+    found = pair.found
+    if found.first_expected is None or found.second_expected is None:
+        return []
+    scorers = [
+        (found.first_abstained, pair.first, found.first_expected),
+        (found.second_abstained, pair.second, found.second_expected),
+    ]
+    scorers.sort(reverse=True)
+    (more, silent, silent_expected), (less, other, other_expected) = scorers
+    return [
+        f"{silent} leaves {percent(more)} of problems undecided and {other} {percent(less)}, which count as wrong: "
+        f"with guesses for these, {silent} has {percent(silent_expected)} and {other} {percent(other_expected)}."
+    ]
 
 
 def _describe_refusers(pairs: Sequence[ScorerPair]) -> list[str]:

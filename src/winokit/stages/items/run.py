@@ -133,7 +133,8 @@ def items(
     predictions
         Boards and files of predictions, folders of them, or predictions in memory.
     queue
-        Where the suspects are written, in the order in which a person should look. Reasons are in their labels.
+        Where the suspects are written, in the order in which a person should look. Reasons are in their labels. No
+        file is written if there are no suspects, and a note says so.
     out
         The folder of the page and of items.json; None writes none.
     """
@@ -148,11 +149,14 @@ def items(
     notes = [*answers_read.notes, *family_notes, *_describe_witnesses(judged)]
     bank = None if settings.bank is None else read_bank(Path(settings.bank), ItemNames(dataset))
     notes += _compare_with_labels(judged) + _compare_with_bank(judged, bank)
+    has_queue = queue is not None and bool(judged.suspects)
+    if queue is not None and not has_queue:
+        notes.append(f"{queue}: not written, since there are no suspects for people to judge")
     run = ItemsRun(dataset, judged, canaries, settings.top, bank, tuple(notes))
     tell(notes)
     if votes is not None:
         run = replace(run, errata=_write_votes(votes, out))
-    if queue is not None:
+    if queue is not None and has_queue:
         from winokit.stages.items.records import write_queue
 
         run = replace(run, queue=write_queue(run, Path(queue)))
@@ -173,7 +177,8 @@ def _describe_witnesses(judged: JudgedItems) -> list[str]:
     """
     count = judged.family_count
     if count < 4:
-        return [f"{count} families: an item-rest correlation needs four, and a label is hardly doubted by fewer"]
+        families = plural(count, "family", "families")
+        return [f"{families}: an item-rest correlation needs four, and a label is hardly doubted by fewer"]
     return []
 
 
