@@ -311,6 +311,18 @@ def test_a_command_that_is_interrupted_says_so(monkeypatch, capsys):
     assert (stop.value.code, capsys.readouterr().err) == (130, "winokit: interrupted\n")
 
 
+def test_an_interrupted_audit_says_where_its_answers_are_kept(tmp_path):
+    body = "def stop(before, after, candidates, pronoun):\n    raise KeyboardInterrupt\n"
+    (tmp_path / "pressed.py").write_text(body)
+    arguments = ["audit", "open", "--limit", 4, "--model", "python:pressed:stop", "--set"]
+    kept = shell(*arguments, "cache=kept.sqlite", cwd=tmp_path)
+    assert kept.returncode == 130
+    way_on = "what was answered is kept in kept.sqlite, and the same command continues from there"
+    assert kept.stderr == f"winokit: interrupted; {way_on}\n"
+    lost = shell(*arguments, "cache=off", cwd=tmp_path)
+    assert (lost.returncode, lost.stderr) == (130, "winokit: interrupted\n")
+
+
 def test_a_reader_that_leaves_early_is_no_error():
     command = f"{sys.executable} -m winokit stats open --json | head -c 5; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=os.environ)

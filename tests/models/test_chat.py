@@ -21,6 +21,7 @@ from winokit.models.chat_client import ChatToken
 from winokit.models.registry import load_model
 from winokit.models.server import LONGEST_PAUSE, PATIENCE
 from winokit.models.thoughts import ALL_THOUGHT, UNFINISHED
+from winokit.progress import telling
 
 LETTERS = ("A", "B")
 VESSELS = (("the jug",), ("the cup",))
@@ -1021,6 +1022,18 @@ def test_a_wrong_spec_is_said_in_one_line(spec, message):
 def test_unknown_options_and_values_are_named(option):
     with pytest.raises(UnknownName, match=r"maybe|heat"):
         load_model(f"chat:tiny@http://host/v1?{option}")
+
+
+def test_a_spec_without_a_url_is_told_where_it_is_asked():
+    notes = []
+    with telling(notes.append):
+        load_model("chat:gpt-x")
+        load_model("completions:gpt-x")
+        load_model("chat:gpt-x@http://elsewhere/v1")
+    assert notes == [
+        "chat:gpt-x names no URL: asked at https://api.openai.com/v1",
+        "completions:gpt-x names no URL: asked at https://api.openai.com/v1",
+    ]
 
 
 def test_without_a_url_the_server_comes_from_the_environment(monkeypatch):

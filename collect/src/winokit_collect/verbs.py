@@ -29,12 +29,14 @@ WAITING = 2048
 """Number of connections that may wait to be accepted, as in uvicorn."""
 PROCESSES = 2
 """Number of server processes on PostgreSQL. Each uses a core and some 30 of the usual 100 connections."""
+NEVER_SERVED = "http://127.0.0.1:8000"
+"""Address of links to a study that was never served: where `serve` listens by default."""
 Folder = Annotated[Path, Help("The study's folder.", metavar="STUDY")]
 Database = Annotated[
     str | None, Help("postgresql://…; default: $WINOKIT_COLLECT_DB, the one in study.toml, or study.db.", metavar="URL")
 ]
 Address = Annotated[
-    str | None, Help("The public address; default: [server] url in study.toml, or this machine.", metavar="URL")
+    str | None, Help("The public address; default: [server] url in study.toml, or where it is served.", metavar="URL")
 ]
 Pilot = Annotated[bool, Help("Pilot: the consent page may have gaps, and everyone who takes part is marked.")]
 
@@ -63,9 +65,10 @@ def opened(folder: str | Path, db: str | None = None, *, pilot: bool = False, to
 def links_address(study: Study, url: str | None) -> str:
     """Public address of a study, with which its links begin.
 
-    `url`, else the one in study.toml, else this machine's. It has no slash at the end.
+    `url`, else the one in study.toml, else that at which the study was served last. It has no slash at the end.
     """
-    return (url or study.config.server.url or "http://127.0.0.1:8000").rstrip("/")
+    base = url or study.config.server.url or study.served.get("url") or NEVER_SERVED
+    return base.rstrip("/")
 
 
 @verb
@@ -206,6 +209,7 @@ def serve(
             raise BadInput(f"--processes {processes}: SQLite is served by 1; --db postgresql://… takes more")
         public_url = url or study.config.server.url
         base = links_address(study, public_url or f"http://{host}:{place.getsockname()[1]}")
+        study.remember_served(base)
         study.adversary.prepare(study)
         announce(study, base, say)
         if study.store.is_sqlite or processes == 1:
@@ -374,6 +378,8 @@ def invite(
         from winokit_collect.study import invites
 
         base = links_address(study, url)
+        if pilot and study.served.get("pilot") is False:
+            tell([f"{folder} was last served without --pilot: people who join are not marked"])
         links = [invites.create(study, label, uses=uses, days=days, worker=worker) for _ in range(count)]
     record: list[dict[str, Any]] = []
     for invite, path in links:

@@ -237,6 +237,29 @@ def test_links_begin_with_the_address_of_the_config(folder, serving_nothing):
         run_command("invite", folder)
 
 
+def test_links_begin_with_the_address_at_which_the_study_is_served(folder, serving_nothing):
+    fill_in_consent(folder)
+    assert run_command("invite", folder).startswith("http://127.0.0.1:8000/join/")
+    first_line, *_ = run_command("serve", folder, "--port", 0).splitlines()
+    base = first_line.removeprefix("Gates & fences: ")
+    assert run_command("invite", folder).startswith(f"{base}/join/")
+    assert f" {base}/setup/" in run_command("account", folder, "ada", "--add")
+    assert run_command("invite", folder, "--url", "https://a.example").startswith("https://a.example/join/")
+    run_command("serve", folder, "--port", 0, "--url", "https://b.example/")
+    assert run_command("invite", folder).startswith("https://b.example/join/")
+
+
+def test_an_invite_to_a_pilot_that_is_served_without_one_says_so(folder, serving_nothing):
+    invite_arguments = ["invite", str(folder), "--pilot"]
+    assert CliRunner().invoke(cli.app, invite_arguments).stderr == ""
+    run_command("serve", folder, "--port", 0)
+    result = CliRunner().invoke(cli.app, invite_arguments)
+    assert "was last served without --pilot" in result.stderr
+    assert "/join/" in result.stdout
+    run_command("serve", folder, "--port", 0, "--pilot")
+    assert CliRunner().invoke(cli.app, invite_arguments).stderr == ""
+
+
 def test_accounts_are_listed_made_changed_and_removed_in_a_terminal(folder):
     assert run_command("account", folder) == "no accounts\n"
     assert "ada: owner, since" in run_command("account", folder, "ada", "--add", "--role", "owner")

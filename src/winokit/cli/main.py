@@ -366,6 +366,17 @@ def _take_global_options(
     """Build, check, debias, score and audit Winograd-style benchmarks."""
 
 
+def _list_interrupt_notes(end: BaseException) -> list[str]:
+    """Notes that were added to a KeyboardInterrupt, such as where answers are kept.
+
+    Typer replaces the interrupt by exceptions of its own, so it is looked for among their contexts.
+    """
+    error: BaseException | None = end
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return getattr(error, "__notes__", [])
+
+
 def main() -> None:
     """Run the command line.
 
@@ -380,7 +391,7 @@ def main() -> None:
         is_interrupt = isinstance(end, KeyboardInterrupt) or end.code == 130  # Typer exits with 130 silently.
         if not is_interrupt:
             raise
-        typer.echo("winokit: interrupted", err=True)
+        typer.echo("; ".join(["winokit: interrupted", *_list_interrupt_notes(end)]), err=True)
         sys.exit(130)
     except OSError as error:
         is_of_output = error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO)

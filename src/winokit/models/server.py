@@ -39,6 +39,7 @@ from winokit.models.http_client import (
 )
 from winokit.models.identity import ServerIdentity, read_identity, server_time
 from winokit.models.registry import Spec
+from winokit.progress import tell
 
 LOG = logging.getLogger("winokit.models")
 PROMPT_REPLY = 0.5
@@ -141,14 +142,17 @@ class _Failed(Exception):
 def connect(spec: Spec, **settings: Any) -> "ModelServer":
     """Make the server of a SPEC `MODEL@URL`.
 
-    Nothing is sent to it yet.
+    Nothing is sent to it yet. A SPEC without a URL is asked at a usual one, which is told.
 
     Parameters
     ----------
     settings
         Fields of every request, in addition to the model's name.
     """
-    name, url = name_and_url(spec, os.environ.get("OPENAI_BASE_URL") or OPENAI)
+    usual_url = os.environ.get("OPENAI_BASE_URL") or OPENAI
+    name, url = name_and_url(spec, usual_url)
+    if "@" not in spec.place:
+        tell([f"{spec.prefix}:{name} names no URL: asked at {url}"])
     server = ModelServer(url, server_key(spec), {"model": name, **settings}, retry_policy(spec))
     if "tokenizer" in spec.options:
         server.count_tokens = _make_token_counter(spec.options["tokenizer"])
@@ -662,7 +666,9 @@ class _Exchange:
         hopeless = monotonic() - self._last_answer > PATIENCE if patient else tries + refusals > policy.retries
         if hopeless:
             way_out = self.server.ways_out.get(failed.status, "check that the server works, then run again")
-            raise error(self.path, f"given up after {tries + refusals} tries: {failed}", way_out)
+            count = tries + refusals
+            noun = "try" if count == 1 else "tries"
+            raise error(self.path, f"given up after {count} {noun}: {failed}", way_out)
         again = refusals if failed.crowded else tries
         usual_pause = min(policy.delay * 2.0 ** min(again - 1, 30), LONGEST_PAUSE)
         pause = usual_pause * random.uniform(0.5, 1.5)

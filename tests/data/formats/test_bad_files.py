@@ -11,6 +11,7 @@ from winokit.data.formats.source import _load_json
 from winokit.data.loading import expand, load
 from winokit.errors import BadInput, CannotWrite, UnknownName, WinokitError
 from winokit.problem import Dataset, Problem
+from winokit.stages.audit.run import audit
 
 GOOD_ROW = {"option1": "cup", "option2": "tray", "answer": "1"}
 GOOD_ROW["sentence"] = "The cup fell off the tray because _ was wet."
@@ -204,6 +205,13 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
         load(tmp_path / "nowhere.jsonl")
     with pytest.raises(BadInput, match="a folder; name a file in it"):
         load(tmp_path)
+
+
+def test_the_folder_of_a_run_is_sent_to_the_verbs_that_read_runs(twins, tmp_path):
+    audit(twins, "random", protocol="accuracy", out=tmp_path / "run")
+    way_on = "the folder of a run; read it with winokit report .*run, or with winokit compare"
+    with pytest.raises(BadInput, match=way_on):
+        load(tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

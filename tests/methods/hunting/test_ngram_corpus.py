@@ -243,9 +243,9 @@ def test_association_is_a_model_of_either_corpus(served, index_path, planted):
         (Response(payload={"error": "no such index"}), "'small' cannot be asked: no such index; check its name"),
         (complains(404, "nothing here"), "status 404: nothing here; check the URL after the @"),
         (complains(429, "slow down"), "given up after .* ask less often"),
-        (Response(payload={"count": "many"}), "given up after 1 tries: not a valid answer"),
-        (Response(payload=b"<html>"), "given up after 1 tries: not a valid answer"),
-        (Response(hangs_up=True), "given up after 1 tries"),
+        (Response(payload={"count": "many"}), "given up after 1 try: not a valid answer"),
+        (Response(payload=b"<html>"), "given up after 1 try: not a valid answer"),
+        (Response(hangs_up=True), "given up after 1 try"),
     ],
 )
 def test_a_server_that_does_not_answer_is_one_line(reply, says, monkeypatch):

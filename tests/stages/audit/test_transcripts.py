@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from support.servers import CoinServer, FlakyServer, ReasoningServer
 
 from winokit.data.runs import Run
 from winokit.errors import BadInput
+from winokit.methods.scoring.transcripts import Transcript, reply_notes
 from winokit.stages.audit.run import audit
 from winokit.stages.audit.verdict import verdict
 from winokit.stages.score.run import score
@@ -51,6 +53,16 @@ def replayed(tmp_path_factory):
     return SimpleNamespace(
         server=server, first_run=first_run, first_count=first_count, second_run=second_run, folder=folder
     )
+
+
+def test_the_note_on_replies_says_how_many_requests_they_are():
+    row = Transcript("one", "original", "toy", "ask", "Who?", ("A", "B"), "A", 0, None)
+    rows = [row, replace(row, id="two"), replace(row, prompt="Which?")]
+    (note,) = reply_notes(rows)
+    requests = "(to 2 requests: questions with the same text are asked once)"
+    assert note == f"toy (ask): of 3 replies {requests} 3 (100.0 %) read by their text"
+    (note,) = reply_notes(rows[1:])
+    assert note == "toy (ask): of 2 replies 2 (100.0 %) read by their text"
 
 
 def test_replies_are_asked_for_once(replayed):

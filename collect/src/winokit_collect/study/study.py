@@ -30,7 +30,7 @@ from winokit_collect.study import content
 from winokit_collect.study.config import FILE, StudyConfig, read_config, render_config
 from winokit_collect.study.prepared import Prepared
 from winokit_collect.study.refusals import LinkExpired, NotAllowed
-from winokit_collect.study.schema import PAUSED, STATE, WRITE, LogEntry, State
+from winokit_collect.study.schema import PAUSED, SERVED, STATE, WRITE, LogEntry, State
 from winokit_collect.study.store import Store, without_password
 from winokit_collect.study.texts import BUILT_IN, read_texts, say
 from winokit_collect.study.texts import FILE as TEXTS
@@ -284,6 +284,21 @@ class Study:
         with self.store.write() as session:
             session.merge(State(key=PAUSED, value={PAUSED: paused}))
             self.log(session, actor, "pause" if paused else "resume")
+
+    @property
+    def served(self) -> dict[str, Any]:
+        """`url` at which the study was served last, and whether as a `pilot`.
+
+        Empty if it never was.
+        """
+        with self.store.read() as session:
+            state = session.get(State, SERVED)
+            return state.value if state else {}
+
+    def remember_served(self, url: str) -> None:
+        """Store the address at which the study is served, and whether as a pilot."""
+        with self.store.write() as session:
+            session.merge(State(key=SERVED, value={"url": url, "pilot": self.pilot}))
 
     def log(self, session: Session, actor: str, action: str, target: str = "", **detail: Any) -> None:
         """Add a line to the audit log, in the event's own transaction."""

@@ -125,6 +125,10 @@ def read(
     """
     path = Path(path)
     if path.is_dir():
+        # Other verbs write a results.json too, but no predictions beside it.
+        names = ("results.json", "predictions.jsonl")
+        if all((path / name).is_file() for name in names):
+            raise BadInput(f"{path}: the folder of a run; read it with winokit report {path}, or with winokit compare")
         raise BadInput(f"{path}: a folder; name a file in it")
     source = Source(path, lenient=lenient)
     _, language = remembered(path.parent)

@@ -77,9 +77,11 @@ class Cache:
     def __enter__(self) -> "Cache":
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self.path is not None:
             self._db.close()
+            if isinstance(error, KeyboardInterrupt):
+                error.add_note(self.ledger.way_on(self.path))
 
     @contextmanager
     def parts_of(self, whole: Ledger) -> Iterator[Ledger]:

@@ -200,12 +200,17 @@ class Ledger:
         limit = self.spending.exhausted(self.usages)
         if limit is None:
             return BadInput(f"the model answered {answered:,} of {asked:,} requests and left out the others")
+        return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {self.way_on(kept)}")
+
+    def way_on(self, kept: Path | None) -> str:
+        """Advice for a run that ended early: where its answers are kept, and how to go on.
+
+        `kept` is the cache's file, or None.
+        """
         if kept is None:
-            way_on = "nothing was kept, because of --set cache=off"
-        else:
-            command = "the same command without --set forget=on" if self.spending.forget else "the same command"
-            way_on = f"what was answered is kept in {kept}, and {command} continues from there"
-        return BadInput(f"stopped at {limit}: {answered:,} of {asked:,} requests are answered; {way_on}")
+            return "nothing was kept, because of --set cache=off"
+        command = "the same command without --set forget=on" if self.spending.forget else "the same command"
+        return f"what was answered is kept in {kept}, and {command} continues from there"
 
     def spent(self) -> dict[str, Any]:
         """Counts of requests, tokens and cost in this run.

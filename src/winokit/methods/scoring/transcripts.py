@@ -73,18 +73,26 @@ def transcripts_of(
 def reply_notes(transcripts: Iterable[Transcript]) -> list[str]:
     """Notes for the user on how each scorer's replies were read.
 
-    None for a scorer whose replies were all read by log-probabilities.
+    None for a scorer whose replies were all read by log-probabilities. Questions with the same prompt are one request,
+    and each of them counts as a reply.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
+    requests: dict[tuple[str, str], set[tuple[str, int | None]]] = {}
     for row in transcripts:
         by = f"read by {'log-probabilities' if row.logprobs else 'their text'}"
         way = by if row.choice is not None else f"without a choice ({row.why or 'not readable'})"
-        counts.setdefault((row.model, row.scoring), Counter())[way] += 1
+        scorer = (row.model, row.scoring)
+        counts.setdefault(scorer, Counter())[way] += 1
+        requests.setdefault(scorer, set()).add((row.prompt, row.sample))
     notes: list[str] = []
     for (model, scoring), ways in counts.items():
         if ways.keys() == {"read by log-probabilities"}:
             continue
         total = ways.total()
         shares = [f"{count:,} ({100 * count / total:.1f} %) {way}" for way, count in ways.most_common()]
-        notes.append(f"{model} ({scoring}): of {total:,} replies {', '.join(shares)}")
+        replies = f"{total:,} replies"
+        request_count = len(requests[model, scoring])
+        if request_count < total:
+            replies += f" (to {request_count:,} requests: questions with the same text are asked once)"
+        notes.append(f"{model} ({scoring}): of {replies} {', '.join(shares)}")
     return notes
