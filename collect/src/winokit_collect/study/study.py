@@ -287,7 +287,7 @@ class Study:
 
     @property
     def served(self) -> dict[str, Any]:
-        """`url` at which the study was served last, and whether as a `pilot`.
+        """Address at which the study was served last, and whether as a pilot.
 
         Empty if it never was.
         """
@@ -296,7 +296,7 @@ class Study:
             return state.value if state else {}
 
     def remember_served(self, url: str) -> None:
-        """Store the address at which the study is served, and whether as a pilot."""
+        """Store the address of the study, and whether it serves a pilot."""
         with self.store.write() as session:
             session.merge(State(key=SERVED, value={"url": url, "pilot": self.pilot}))
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from winokit.data.formats.source import Source
-from winokit.data.predictions.aligned import align_predictions, check_index_order
 from winokit.data.predictions.match import Matcher, PredictionRow
 from winokit.data.predictions.read import PredictionFile, PredictionSource, PredictionTable, read_files
 from winokit.data.runs import Run
@@ -103,6 +102,8 @@ def columns_of_frame(predictions: Predictions, data: object) -> Predictions:
     if not isinstance(data, Frame):
         return predictions
     if not names:
+        from winokit.data.predictions.aligned import align_predictions
+
         aligned: Predictions = align_predictions(predictions, data)
         return aligned
     columns, rows = frame_rows(data)
@@ -193,7 +194,10 @@ def values_of(column: Any) -> list[Any]:
 
     Raises BadInput for anything else, and for a Series whose index numbers the rows in another order.
     """
-    check_index_order(column)
+    if hasattr(column, "index") and not isinstance(column, list | tuple):  # a Series, say of pandas
+        from winokit.data.predictions.aligned import check_index_order
+
+        check_index_order(column)
     for method_name in ("tolist", "to_list"):
         method = getattr(column, method_name, None)
         if method is not None:
@@ -223,6 +227,7 @@ def _make_frame_tables(frame: Frame) -> list[PredictionTable]:
 
     A column that is called like an id is no model: its ids say which problem each row is about.
     """
+    from winokit.data.predictions.aligned import check_index_order
     from winokit.data.predictions.columns import IDS
 
     columns, rows = frame_rows(frame)
