@@ -211,17 +211,17 @@ def _describe_abstentions(pairs: Sequence[ScorerPair]) -> list[str]:
     pair = next((pair for pair in pairs if pair.measure in COMPARED.facts), None)
     if pair is None or pair.refusers:
         return []
-    found = pair.found
-    if found.first_expected is None or found.second_expected is None:
+    comparison = pair.found
+    if comparison.first_expected is None or comparison.second_expected is None:
         return []
     scorers = [
-        (found.first_abstained, pair.first, found.first_expected),
-        (found.second_abstained, pair.second, found.second_expected),
+        (comparison.first_abstained, pair.first, comparison.first_expected),
+        (comparison.second_abstained, pair.second, comparison.second_expected),
     ]
     scorers.sort(reverse=True)
-    (more, silent, silent_expected), (less, other, other_expected) = scorers
+    (silent_share, silent, silent_expected), (other_share, other, other_expected) = scorers
     return [
-        f"{silent} leaves {percent(more)} of problems undecided and {other} {percent(less)}, which count as wrong: "
+        f"{silent} leaves {percent(silent_share)} of problems undecided and {other} {percent(other_share)}, which count as wrong: "
         f"with guesses for these, {silent} has {percent(silent_expected)} and {other} {percent(other_expected)}."
     ]
 
