@@ -220,10 +220,9 @@ def _describe_abstentions(pairs: Sequence[ScorerPair]) -> list[str]:
     ]
     scorers.sort(reverse=True)
     (silent_share, silent, silent_expected), (other_share, other, other_expected) = scorers
-    return [
-        f"{silent} leaves {percent(silent_share)} of problems undecided and {other} {percent(other_share)}, which count as wrong: "
-        f"with guesses for these, {silent} has {percent(silent_expected)} and {other} {percent(other_expected)}."
-    ]
+    shares = f"{silent} leaves {percent(silent_share)} of problems undecided and {other} {percent(other_share)}"
+    with_guesses = f"{silent} has {percent(silent_expected)} and {other} {percent(other_expected)}"
+    return [f"{shares}, which count as wrong: with guesses for these, {with_guesses}."]
 
 
 def _describe_refusers(pairs: Sequence[ScorerPair]) -> list[str]:
