@@ -137,7 +137,8 @@ def test_a_cache_of_an_earlier_version_is_read_and_its_answers_are_of_unknown_da
 
 def test_an_earlier_version_writes_into_the_same_file_and_what_it_writes_is_dated(tmp_path):
     path = tmp_path / "c"
-    Cache(path).__exit__()
+    with Cache(path):
+        pass
     with sqlite3.connect(path) as db:
         key = key_of(FakeModel(PIECES).fingerprint, FIRST)
         db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, encode(PIECES[FIRST])))
